@@ -1,0 +1,294 @@
+//! Tensors: dtype, shape, and row-major storage that is 64-byte aligned and shared until written (copy on write).
+//!
+//! *Invariants*: storage holds exactly the product of the shape; the last axis is contiguous; a clone shares storage and
+//! a write to shared storage copies it first.
+
+mod convert;
+mod display;
+
+use bytemuck::{Pod, Zeroable};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+use crate::dims::Dims;
+use crate::dtype::{DType, Element, Scalar};
+use crate::spec::TensorSpec;
+
+/// One cache line; storage is a vector of these, which is how it comes to be aligned without `unsafe` here.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Block([u8; 64]);
+
+/// A dense array of one element type.
+#[derive(Clone)]
+pub struct Tensor {
+    dtype: DType,
+    shape: SmallVec<[usize; 4]>,
+    storage: Arc<Vec<Block>>,
+}
+
+/// What can be wrong with a tensor operation that needs no graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorError {
+    /// The elements were asked for as another type.
+    #[error("the tensor holds {held} elements, but {asked} were asked for")]
+    WrongDType {
+        /// What it holds.
+        held: DType,
+        /// What was asked for.
+        asked: DType,
+    },
+    /// The number of elements does not fit the shape.
+    #[error("{given} elements do not fill the shape {shape:?}, which takes {wanted}")]
+    WrongCount {
+        /// How many were given.
+        given: usize,
+        /// The shape.
+        shape: Vec<usize>,
+        /// How many it takes.
+        wanted: usize,
+    },
+    /// The shape's product is more than can be addressed.
+    #[error("the shape {shape:?} has more elements than can be addressed")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// One number was asked of a tensor with none or several.
+    #[error("one number was asked of a tensor of shape {shape:?}")]
+    NotScalar {
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// Nested rows differ in length.
+    #[error("row {row} has {given} elements, where the rows before have {wanted}")]
+    Ragged {
+        /// Which row.
+        row: usize,
+        /// Its length.
+        given: usize,
+        /// The first row's length.
+        wanted: usize,
+    },
+    /// An axis that is not there.
+    #[error("axis {axis} was asked of a tensor of shape {shape:?}")]
+    NoAxis {
+        /// The axis.
+        axis: usize,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// An index beyond the axis.
+    #[error("index {index} was asked of axis {axis} of a tensor of shape {shape:?}")]
+    OutOfRange {
+        /// The index.
+        index: usize,
+        /// The axis.
+        axis: usize,
+        /// The shape.
+        shape: Vec<usize>,
+    },
+}
+
+/// The product of a shape, where it can be addressed in bytes.
+fn element_count(shape: &[usize], dtype: DType) -> Result<usize, TensorError> {
+    let too_large = || TensorError::TooLarge { shape: shape.to_vec() };
+    // Zero-length axes are looked at first, so that [0, huge] is the empty tensor that it says it is.
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    let count = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length)).ok_or_else(too_large)?;
+    let bytes = count.checked_mul(dtype.size_bytes()).ok_or_else(too_large)?;
+    if bytes > isize::MAX as usize - 64 { Err(too_large()) } else { Ok(count) }
+}
+
+impl Tensor {
+    /// A tensor of zeros (`false` for `bool`).
+    pub fn zeros(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
+        let bytes = element_count(shape, dtype)? * dtype.size_bytes();
+        let storage = Arc::new(vec![Block::zeroed(); bytes.div_ceil(64)]);
+        Ok(Self { dtype, shape: shape.into(), storage })
+    }
+
+    /// A tensor from its elements in row-major order.
+    pub fn new<T: Element>(shape: &[usize], elements: &[T]) -> Result<Self, TensorError> {
+        let mut tensor = Self::zeros(T::DTYPE, shape)?;
+        let wanted = tensor.len();
+        if elements.len() != wanted {
+            return Err(TensorError::WrongCount { given: elements.len(), shape: shape.to_vec(), wanted });
+        }
+        for (slot, element) in tensor.elements_mut::<T>()?.iter_mut().zip(elements) {
+            *slot = element.to_repr();
+        }
+        Ok(tensor)
+    }
+
+    /// A tensor from elements that are known to fill the shape.
+    fn from_reprs<R: Pod>(dtype: DType, shape: &[usize], reprs: &[R]) -> Self {
+        assert_eq!(shape.iter().product::<usize>(), reprs.len(), "elements fill the shape");
+        let source: &[u8] = bytemuck::cast_slice(reprs);
+        let mut blocks = vec![Block::zeroed(); source.len().div_ceil(64)];
+        bytemuck::cast_slice_mut::<Block, u8>(&mut blocks)[..source.len()].copy_from_slice(source);
+        Self { dtype, shape: shape.into(), storage: Arc::new(blocks) }
+    }
+
+    /// A tensor of one number everywhere.
+    pub fn full(shape: &[usize], value: Scalar) -> Result<Self, TensorError> {
+        let mut tensor = Self::zeros(value.dtype(), shape)?;
+        match value {
+            Scalar::F32(value) => tensor.elements_mut::<f32>()?.fill(value),
+            Scalar::F64(value) => tensor.elements_mut::<f64>()?.fill(value),
+            Scalar::I32(value) => tensor.elements_mut::<i32>()?.fill(value),
+            Scalar::Bool(value) => tensor.elements_mut::<bool>()?.fill(u8::from(value)),
+        }
+        Ok(tensor)
+    }
+
+    /// A tensor without axes.
+    pub fn scalar(value: Scalar) -> Self {
+        let mut bytes = Block::zeroed();
+        match value {
+            Scalar::F32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::F64(value) => bytes.0[..8].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::I32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::Bool(value) => bytes.0[0] = u8::from(value),
+        }
+        Self { dtype: value.dtype(), shape: SmallVec::new(), storage: Arc::new(vec![bytes]) }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The lengths of the axes, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Dtype and dims, all known.
+    pub fn spec(&self) -> TensorSpec {
+        TensorSpec { dtype: self.dtype, dims: Dims::from(&*self.shape) }
+    }
+
+    /// Whether `spec`, all dims known, is this tensor's.
+    pub fn fits(&self, spec: &TensorSpec) -> bool {
+        self.dtype == spec.dtype
+            && self.shape.len() == spec.dims.len()
+            && self.shape.iter().zip(spec.dims.iter()).all(|(length, dim)| dim.known() == Some(*length))
+    }
+
+    /// Whether both share one storage (then they are equal without a look).
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage) && self.shape == other.shape && self.dtype == other.dtype
+    }
+
+    /// The elements in row-major order as they lie in memory (`u8` for `bool`).
+    pub fn elements<T: Element>(&self) -> Result<&[T::Repr], TensorError> {
+        self.check_dtype(T::DTYPE)?;
+        let bytes: &[u8] = bytemuck::cast_slice(&self.storage[..]);
+        Ok(bytemuck::cast_slice(&bytes[..self.len() * self.dtype.size_bytes()]))
+    }
+
+    /// The same to write; copies first where the storage is shared.
+    pub fn elements_mut<T: Element>(&mut self) -> Result<&mut [T::Repr], TensorError> {
+        self.check_dtype(T::DTYPE)?;
+        let byte_count = self.len() * self.dtype.size_bytes();
+        let blocks = Arc::make_mut(&mut self.storage);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks[..]);
+        Ok(bytemuck::cast_slice_mut(&mut bytes[..byte_count]))
+    }
+
+    /// All bytes in row-major order, native endian.
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice::<Block, u8>(&self.storage[..])[..self.len() * self.dtype.size_bytes()]
+    }
+
+    /// A copy of the elements in row-major order.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
+        Ok(self.elements::<T>()?.iter().map(|repr| T::from_repr(*repr)).collect())
+    }
+
+    /// The one number of a tensor with one element.
+    pub fn item<T: Element>(&self) -> Result<T, TensorError> {
+        match self.elements::<T>()? {
+            [only] => Ok(T::from_repr(*only)),
+            _ => Err(self.not_scalar()),
+        }
+    }
+
+    /// The one number of a tensor with one element, whatever its type.
+    pub fn to_scalar(&self) -> Result<Scalar, TensorError> {
+        match self.dtype {
+            DType::F32 => self.item::<f32>().map(Scalar::F32),
+            DType::F64 => self.item::<f64>().map(Scalar::F64),
+            DType::I32 => self.item::<i32>().map(Scalar::I32),
+            DType::Bool => self.item::<bool>().map(Scalar::Bool),
+        }
+    }
+
+    /// The same elements under another shape of equal count; shares storage.
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, TensorError> {
+        let wanted = element_count(shape, self.dtype)?;
+        if wanted != self.len() {
+            return Err(TensorError::WrongCount { given: self.len(), shape: shape.to_vec(), wanted });
+        }
+        Ok(Self { dtype: self.dtype, shape: shape.into(), storage: self.storage.clone() })
+    }
+
+    /// The rows `indices` of the first axis, in that order, as a new tensor.
+    pub fn rows(&self, indices: &[usize]) -> Result<Self, TensorError> {
+        let Some((length, rest)) = self.shape.split_first() else {
+            return Err(TensorError::NoAxis { axis: 0, shape: Vec::new() });
+        };
+        let mut shape = self.shape.clone();
+        shape[0] = indices.len();
+        let mut rows = Self::zeros(self.dtype, &shape)?;
+        let row_bytes = rest.iter().product::<usize>() * self.dtype.size_bytes();
+        let source = self.bytes();
+        let blocks = Arc::make_mut(&mut rows.storage);
+        let target: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks[..]);
+        for (row, index) in indices.iter().enumerate() {
+            if index >= length {
+                return Err(TensorError::OutOfRange { index: *index, axis: 0, shape: self.shape.to_vec() });
+            }
+            target[row * row_bytes..][..row_bytes].copy_from_slice(&source[index * row_bytes..][..row_bytes]);
+        }
+        Ok(rows)
+    }
+
+    fn check_dtype(&self, asked: DType) -> Result<(), TensorError> {
+        if self.dtype == asked { Ok(()) } else { Err(TensorError::WrongDType { held: self.dtype, asked }) }
+    }
+
+    fn not_scalar(&self) -> TensorError {
+        TensorError::NotScalar { shape: self.shape.to_vec() }
+    }
+}
+
+/// Equal dtype, shape and numbers (NaN differs from itself, as numbers do; compare [`Tensor::bytes`] for bits).
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        fn same<T: Element>(left: &Tensor, right: &Tensor) -> bool {
+            left.elements::<T>().is_ok_and(|left| right.elements::<T>().is_ok_and(|right| left == right))
+        }
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && match self.dtype {
+                DType::F32 => same::<f32>(self, other),
+                DType::F64 => same::<f64>(self, other),
+                DType::I32 => same::<i32>(self, other),
+                DType::Bool => same::<bool>(self, other),
+            }
+    }
+}

@@ -1,0 +1,9 @@
+//! Everything that a program usually needs: `use entigrad::prelude::*;`.
+
+pub use crate::{Autodiff, Engine, Handle, TrainerReport, Training, UpdateReport};
+pub use bevy_ecs::entity::Entity;
+pub use bevy_ecs::world::World;
+pub use entigrad_components::{
+    ConcreteId, DType, Dim, Dims, Function, ModelId, Scalar, Tensor, TensorSpec, TrainerId, VariableId,
+};
+pub use entigrad_systems::{Adam, Error, Gradients, Optimizer, Sgd, Structure, Trace, TracedModel, Value};

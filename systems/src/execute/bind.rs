@@ -1,0 +1,170 @@
+//! Finds the variables of a call: captured ones, roles in its models, and state that is made on first use.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
+use entigrad_components::creation::next_creation_index;
+use entigrad_components::reference::refer;
+use entigrad_components::variable::StateName;
+use entigrad_components::{
+    Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Variable,
+    Variables, WeakReference, WeakSource,
+};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+use super::stale::stale_variable;
+use crate::error::Error;
+use crate::plan::Skeleton;
+
+/// The variable of each weak reference of a plan, for a call with these models. A binding is kept at the first model, so that
+/// only a model's first call looks anything up.
+pub fn bind_variables(
+    world: &mut World,
+    concrete: Entity,
+    skeleton: &Skeleton,
+    models: &[Entity],
+) -> Result<Arc<[Entity]>, Error> {
+    if let Some(captured) = &skeleton.captured {
+        return Ok(captured.clone());
+    }
+    let Some(owner) = models.first().copied() else {
+        return Err(Error::invalid(format!("function `{}` reads state that only a trainer keeps", skeleton.name)));
+    };
+    if let Some(variables) = bound(world, concrete, models) {
+        return Ok(variables);
+    }
+    let variables = look_up(world, skeleton, models, None)?;
+    let models = models.iter().map(|model| (*model, version(world, *model))).collect();
+    let binding = Binding { concrete, models, variables: variables.clone() };
+    match outdated(world, concrete, &binding.models) {
+        Some(entity) => {
+            world.entity_mut(entity).insert(binding);
+        }
+        None => {
+            let entity = world.spawn((binding, BindingOf(owner))).id();
+            refer(world, entity, concrete);
+        }
+    }
+    Ok(variables)
+}
+
+/// The same with state that `keeper` keeps: made where it is not there yet.
+pub(crate) fn bind_with_state(
+    world: &mut World,
+    skeleton: &Skeleton,
+    models: &[Entity],
+    keeper: Entity,
+) -> Result<Arc<[Entity]>, Error> {
+    look_up(world, skeleton, models, Some(keeper))
+}
+
+fn version(world: &World, model: Entity) -> ModelVersion {
+    world.get::<ModelVersion>(model).copied().unwrap_or_default()
+}
+
+fn bindings<'w>(world: &'w World, model: Entity) -> impl Iterator<Item = (Entity, &'w Binding)> {
+    let bindings = world.get::<Bindings>(model).map(Bindings::as_slice).unwrap_or_default();
+    bindings.iter().filter_map(|entity| Some((*entity, world.get::<Binding>(*entity)?)))
+}
+
+/// The variables of a binding that still holds.
+fn bound(world: &World, concrete: Entity, models: &[Entity]) -> Option<Arc<[Entity]>> {
+    let holds = |binding: &Binding| {
+        binding.concrete == concrete
+            && binding.models.len() == models.len()
+            && binding
+                .models
+                .iter()
+                .zip(models)
+                .all(|((bound, at), model)| bound == model && *at == version(world, *model))
+    };
+    let found = bindings(world, *models.first()?).find(|(_, binding)| holds(binding));
+    Some(found?.1.variables.clone())
+}
+
+/// A binding of the same concrete and models that holds no longer: it is replaced, not added to.
+fn outdated(world: &World, concrete: Entity, models: &SmallVec<[(Entity, ModelVersion); 1]>) -> Option<Entity> {
+    let is_same = |binding: &Binding| {
+        binding.concrete == concrete
+            && binding.models.iter().map(|(model, _)| model).eq(models.iter().map(|(model, _)| model))
+    };
+    let mut found = bindings(world, models.first()?.0).filter(|(_, binding)| is_same(binding));
+    found.next().map(|(entity, _)| entity)
+}
+
+fn look_up(
+    world: &mut World,
+    skeleton: &Skeleton,
+    models: &[Entity],
+    keeper: Option<Entity>,
+) -> Result<Arc<[Entity]>, Error> {
+    let mut variables: Vec<Entity> = Vec::with_capacity(skeleton.weak.len());
+    for weak in &skeleton.weak {
+        let found = match &weak.source {
+            WeakSource::Captured(entity) => Some(*entity),
+            WeakSource::Role { argument, path } => {
+                models.get(*argument as usize).and_then(|model| role(world, *model, path))
+            }
+            WeakSource::State { of, name, initial } => {
+                let (served, variable) = (&skeleton.weak[*of as usize], variables[*of as usize]);
+                if world.get_entity(variable).is_err() {
+                    return Err(stale_variable(world, &skeleton.name, served, variable).into());
+                }
+                let state_name = keeper.map(|keeper| StateName { name, keeper });
+                state_name.map(|name| state(world, weak, variable, name, *initial)).transpose()?
+            }
+        };
+        let missing = || Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name, weak.path));
+        variables.push(found.ok_or_else(missing)?);
+    }
+    check_aliases(skeleton, &variables)?;
+    Ok(variables.into())
+}
+
+/// The variable of a path in a model; a model that is itself a variable stands for it (an optimiser's update).
+fn role(world: &World, model: Entity, path: &str) -> Option<Entity> {
+    if path.is_empty() {
+        return Some(model);
+    }
+    let variables = world.get::<Variables>(model)?.as_slice();
+    let is_it = |entity: &&Entity| world.get::<Variable>(**entity).is_some_and(|variable| *variable.name == *path);
+    variables.iter().find(is_it).copied()
+}
+
+/// The state of this name that its keeper keeps for `variable`, made where there is none.
+fn state(
+    world: &mut World,
+    weak: &WeakReference,
+    variable: Entity,
+    name: StateName,
+    initial: Scalar,
+) -> Result<Entity, Error> {
+    let known = world.get::<States>(variable).map(States::as_slice).unwrap_or_default();
+    if let Some(found) = known.iter().find(|entity| world.get::<StateName>(**entity) == Some(&name)) {
+        return Ok(*found);
+    }
+    let shape: Vec<usize> = weak.spec.dims.iter().filter_map(entigrad_components::Dim::known).collect();
+    let value = Tensor::full(&shape, initial)?;
+    let keeper = name.keeper;
+    let index = next_creation_index(world);
+    let entity = world.spawn((name, Stored(value), StateOf(variable), index)).id();
+    if let Some(mut owned) = world.get_mut::<OwnedStates>(keeper) {
+        owned.0.push(entity);
+    }
+    Ok(entity)
+}
+
+/// A variable that a function assigns and that reaches it in two ways would be read and written as if it were two.
+fn check_aliases(skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
+    for (place, variable) in variables.iter().enumerate() {
+        let Some(other) = variables[..place].iter().position(|other| other == variable) else { continue };
+        if skeleton.weak[place].is_written || skeleton.weak[other].is_written {
+            let (path, function) = (&skeleton.weak[place].path, &skeleton.name);
+            let message = format!(
+                "function `{function}` assigns `{path}`, which reaches it in two ways: captured and through a model"
+            );
+            return Err(Error::invalid(message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The check of weak references, and the words for what is gone.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
+use entigrad_components::{FuncGraph, FunctionName, Kind, Stored, WeakReference, WeakSource};
+use std::sync::Arc;
+
+use crate::error::{Error, Stale};
+use crate::names;
+use crate::plan::{Skeleton, function_name};
+
+/// Checks that every function whose body a plan runs is alive.
+pub fn check_functions(world: &World, skeleton: &Skeleton) -> Result<(), Error> {
+    let is_dead = |function: &&Entity| world.get::<FunctionName>(**function).is_none();
+    let Some(dead) = skeleton.functions.iter().find(is_dead) else { return Ok(()) };
+    Err(Error::Stale(Arc::new(Stale {
+        function: skeleton.name.clone(),
+        reads: None,
+        kind: Kind::Function,
+        path: function_name(world, *dead),
+        model: None,
+        origin: None,
+    })))
+}
+
+/// Checks that every variable that `concrete` captured is alive: what a concrete without a plan is asked first, since a plan
+/// goes with the variables it read.
+pub fn check_captured(world: &World, concrete: Entity) -> Result<(), Error> {
+    let Some(graph) = world.get::<FuncGraph>(concrete) else { return Ok(()) };
+    for weak in &graph.weak {
+        if let WeakSource::Captured(variable) = weak.source {
+            check_variable(world, &graph.name, weak, variable)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the variable of one weak reference of `function` is alive.
+pub fn check_variable(world: &World, function: &Arc<str>, weak: &WeakReference, variable: Entity) -> Result<(), Error> {
+    match world.get::<Stored>(variable) {
+        Some(_) => Ok(()),
+        None => Err(stale_variable(world, function, weak, variable).into()),
+    }
+}
+
+/// What is said of a variable that a function reads and that is gone.
+pub(super) fn stale_variable(world: &World, function: &Arc<str>, weak: &WeakReference, variable: Entity) -> Arc<Stale> {
+    Arc::new(Stale {
+        function: function.clone(),
+        reads: (weak.function != *function).then(|| weak.function.clone()),
+        kind: Kind::Variable,
+        path: weak.path.clone(),
+        model: names::owner_remembered(world, variable),
+        origin: Some(weak.origin),
+    })
+}

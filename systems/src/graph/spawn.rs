@@ -1,0 +1,50 @@
+//! Commits a draft: one entity an op, once, and the concrete's own component.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
+use entigrad_components::reference::refer;
+use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, OpOf, Operands};
+use smallvec::smallvec;
+
+use super::{Body, Graph};
+use crate::ops;
+
+/// Spawns the ops of `graph` as owned by `concrete`, in program order, and gives `concrete` its [`FuncGraph`].
+///
+/// The concretes of its bodies are committed already.
+pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
+    let bodies: Vec<Option<BodyUse>> = graph.bodies.iter().map(|body| body_use(world, body)).collect();
+    let mut spawned: Vec<Entity> = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        let operands = Operands(node.operands.iter().map(|operand| spawned[operand.index()]).collect());
+        let op = Op { id: node.op, attributes: node.attributes.clone() };
+        let mut entity = world.spawn((op, operands, node.spec.clone(), node.origin, OpOf(concrete)));
+        if node.op == ops::CALL
+            && let Some(body) = ops::index_of(&node.attributes).and_then(|index| bodies[index].clone())
+        {
+            entity.insert(Bodies(smallvec![body]));
+        }
+        spawned.push(entity.id());
+    }
+    let func_graph = FuncGraph {
+        name: graph.name.clone(),
+        key: graph.key.clone(),
+        inputs: graph.inputs.clone(),
+        outputs: graph.outputs.iter().map(|output| spawned[output.index()]).collect(),
+        output_skeleton: graph.output_skeleton.clone(),
+        captures: graph.captures.clone(),
+        weak: graph.weak.clone(),
+        functions: graph.bodies.iter().map(|body| body.function).collect(),
+        constraints: graph.constraints.clone(),
+    };
+    for named in func_graph.named_entities() {
+        refer(world, concrete, named);
+    }
+    world.entity_mut(concrete).insert(func_graph);
+}
+
+/// The committed concrete of a body, where its function still lives.
+fn body_use(world: &World, body: &Body) -> Option<BodyUse> {
+    let concrete = *world.get::<FunctionCache>(body.function)?.0.get(&body.key)?;
+    Some(BodyUse { concrete, weak: body.weak.as_slice().into() })
+}

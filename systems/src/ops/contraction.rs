@@ -1,0 +1,73 @@
+//! Matrix products. Contractions are exempt from the strong zero: their gradients multiply plainly.
+
+use entigrad_components::{Attributes, TensorSpec};
+
+use super::row::{Derivative, Lowering, OpRow, ROW, Vjp};
+use super::sample::{floats, sample_with};
+use crate::error::OpError;
+use crate::kernels;
+
+/// The product of two matrices.
+pub const MATMUL: OpRow = OpRow {
+    name: "matmul",
+    doc: "The product of two matrices, [m, k] · [k, n] -> [m, n]; flags say which operand lies transposed ([k, m], [n, k]).",
+    arity: Some(2),
+    infer: |infer| {
+        let dtype = infer.same_dtype()?;
+        infer.number(0)?;
+        for operand in 0..2 {
+            if infer.operands[operand].rank() != 2 {
+                return Err(OpError::Rank { given: infer.operands[operand].rank(), wanted: "2 (matrices)" });
+            }
+        }
+        let [left, right] = flags(infer.attributes)?.map(usize::from);
+        let (left_dims, right_dims) = (&infer.operands[0].dims, &infer.operands[1].dims);
+        let (rows, columns) = (left_dims[left].clone(), right_dims[1 - right].clone());
+        let (inner_left, inner_right) = (left_dims[1 - left].clone(), right_dims[right].clone());
+        infer.agree("inner lengths", &inner_left, &inner_right)?;
+        Ok(TensorSpec::new(dtype, [rows, columns]))
+    },
+    // With C = A·B: dA = dC·Bᵀ and dB = Aᵀ·dC; each is one product with flags, so nothing is transposed in memory.
+    derivative: Derivative::Rule(&[
+        Some(|r| {
+            let [left, right] = rule_flags(r);
+            if left {
+                r.x(1).matmul_with(r.cotangent, right, true)
+            } else {
+                r.cotangent.matmul_with(r.x(1), false, !right)
+            }
+        }),
+        Some(|r| {
+            let [left, right] = rule_flags(r);
+            if right {
+                r.cotangent.matmul_with(r.x(0), true, left)
+            } else {
+                r.x(0).matmul_with(r.cotangent, !left, false)
+            }
+        }),
+    ]),
+    lowering: Lowering::Kernel(kernels::matmul),
+    samples: || {
+        let (a, a_transposed) = (floats(&[2, 3], -1.0, 1.0), floats(&[3, 2], -1.0, 1.0));
+        let (b, b_transposed) = (floats(&[3, 4], -1.0, 1.0), floats(&[4, 3], -1.0, 1.0));
+        vec![
+            sample_with(&[a.clone(), b.clone()], Attributes::Flags(false, false)),
+            sample_with(&[a_transposed.clone(), b], Attributes::Flags(true, false)),
+            sample_with(&[a, b_transposed.clone()], Attributes::Flags(false, true)),
+            sample_with(&[a_transposed, b_transposed], Attributes::Flags(true, true)),
+            sample_with(&[floats(&[2, 0], -1.0, 1.0), floats(&[0, 3], -1.0, 1.0)], Attributes::Flags(false, false)),
+        ]
+    },
+    ..ROW
+};
+
+fn flags(attributes: &Attributes) -> Result<[bool; 2], OpError> {
+    match attributes {
+        Attributes::Flags(left, right) => Ok([*left, *right]),
+        _ => Err(OpError::Malformed("a matmul needs flags")),
+    }
+}
+
+fn rule_flags(r: &Vjp<'_, '_>) -> [bool; 2] {
+    flags(r.attributes).unwrap_or_default()
+}

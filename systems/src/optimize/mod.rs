@@ -1,0 +1,231 @@
+//! Optimisers: graph functions of a value, its gradient and some state, written once.
+//!
+//! A trainer's step has the update appended to its graph, so that a step is one plan; the optimize pass runs the same update
+//! over [`Gradient`] components that a user accumulated.
+
+mod adam;
+mod sgd;
+
+pub use adam::Adam;
+pub use sgd::Sgd;
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
+use entigrad_components::{
+    Attributes, CacheKey, CreationIndex, DType, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor, TensorSpec,
+    Token, Variable, WeakReference, WeakSource,
+};
+use std::sync::Arc;
+
+use crate::error::{Error, GradientError};
+use crate::execute::{Job, bind_with_state, execute};
+use crate::function::Body;
+use crate::graph::Graph;
+use crate::names;
+use crate::ops::{self, OpTable};
+use crate::plan::{instance_for, plan};
+use crate::simplify::simplify;
+use crate::trace::{self, Trace, TraceState, Value};
+use entigrad_components::Origin;
+
+/// A rule that changes a variable by its gradient.
+pub trait Optimizer: Send + Sync + 'static {
+    /// The standard name.
+    fn name(&self) -> &'static str;
+    /// The settings as numbers: optimisers of one name and equal settings share their graphs.
+    fn settings(&self) -> Vec<f64>;
+    /// What is wrong with the settings, if anything.
+    fn check(&self) -> Result<(), Error>;
+    /// The state that it keeps for each variable.
+    fn states(&self) -> Vec<StateSpec>;
+    /// One update, as ops.
+    fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t>;
+}
+
+/// A piece of state that an optimiser keeps for each variable.
+#[derive(Clone, Copy, Debug)]
+pub struct StateSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is filled with when made.
+    pub initial: f64,
+    /// Whether it is a scalar `f64`, instead of a tensor of the variable's spec.
+    pub is_scalar: bool,
+}
+
+/// What an update is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Update<'a, 't> {
+    /// The variable's value.
+    pub value: Value<'t>,
+    /// Its gradient, of the same spec.
+    pub gradient: Value<'t>,
+    /// The state, in the order of [`Optimizer::states`].
+    pub states: &'a [Value<'t>],
+}
+
+/// What an update gives.
+#[derive(Clone, Debug)]
+pub struct Updated<'t> {
+    /// The variable's new value.
+    pub value: Value<'t>,
+    /// The new state, in the order of [`Optimizer::states`].
+    pub states: Vec<Value<'t>>,
+}
+
+/// Whether two optimisers do the same.
+pub fn is_same(left: &dyn Optimizer, right: &dyn Optimizer) -> bool {
+    let bits = |optimizer: &dyn Optimizer| optimizer.settings().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+    left.name() == right.name() && bits(left) == bits(right)
+}
+
+/// Appends one update of the variable at `place` to a graph.
+pub fn append_update(trace: Trace<'_>, optimizer: &dyn Optimizer, place: u32, gradient: Value<'_>) {
+    let gradient = Value::of(trace, gradient.id());
+    let weak = trace.weak(place);
+    let state_place = |state: &StateSpec| {
+        let spec = if state.is_scalar { TensorSpec::scalar(DType::F64) } else { weak.spec.clone() };
+        let initial = Scalar::from_f64(state.initial, spec.dtype);
+        trace.weak_place(WeakReference {
+            source: WeakSource::State { of: place, name: state.name, initial },
+            spec,
+            trainable: false,
+            path: format!("{}/{}", weak.path, state.name).into(),
+            created: 0,
+            is_written: true,
+            ..weak.clone()
+        })
+    };
+    let places: Vec<u32> = optimizer.states().iter().map(state_place).collect();
+    let states: Vec<Value<'_>> = places.iter().map(|place| trace.read_weak(*place)).collect();
+    let value = trace.read_weak(place);
+    let updated = optimizer.update(Update { value, gradient, states: &states });
+    trace.assign_weak(place, updated.value);
+    for (place, state) in places.into_iter().zip(updated.states) {
+        trace.assign_weak(place, state);
+    }
+}
+
+/// The graph of one update of a variable that is an argument; its input is the gradient.
+pub(crate) fn update_graph(
+    table: &OpTable,
+    optimizer: &dyn Optimizer,
+    name: Arc<str>,
+    key: CacheKey,
+) -> Result<Graph, Error> {
+    let mut graph = Graph::new(name.clone(), key);
+    graph.inputs = graph.key.leaf_specs().cloned().collect();
+    let Some(spec) = graph.inputs.first().cloned() else {
+        return Err(Error::invalid(format!("optimizer `{name}` was given no gradient")));
+    };
+    let state = TraceState::resume(table, graph);
+    let trace = state.trace();
+    let gradient = trace.emit_source(ops::INPUT, Attributes::Index(0), spec.clone());
+    let place = trace.weak_place(WeakReference {
+        source: WeakSource::Role { argument: 0, path: "".into() },
+        spec,
+        trainable: true,
+        path: "the variable".into(),
+        function: name.clone(),
+        origin: Origin::here(),
+        created: 0,
+        is_written: false,
+    });
+    append_update(trace, optimizer, place, gradient);
+    let (graph, errors) = state.finish();
+    match errors.into_iter().next() {
+        None => Ok(graph),
+        Some(error) => {
+            let cause = GradientError::Rule(Box::new(error));
+            Err(Error::Gradient { function: name, cause })
+        }
+    }
+}
+
+/// The optimiser that the optimize system uses for this variable's [`Gradient`]. Written by the user; read by the optimize
+/// system.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptimizedBy(pub Entity);
+
+/// Spawns an optimiser to be used with [`optimize`].
+pub fn spawn_optimizer(world: &mut World, optimizer: impl Optimizer) -> Result<Entity, Error> {
+    optimizer.check()?;
+    let name = FunctionName(optimizer.name().into());
+    Ok(world.spawn((name, Body::Update(Arc::new(optimizer)), OwnedStates::default())).id())
+}
+
+/// Updates every variable of `variables` that has a [`Gradient`], and removes the gradient; how many were updated.
+///
+/// *Reads* [`Gradient`], *writes* the variables and the optimiser's state. Nothing is updated where anything is wrong.
+pub fn optimize(world: &mut World, optimizer: Entity, variables: &[Entity]) -> Result<usize, Error> {
+    let gone = || Error::gone(Kind::Function, names::remembered(world, optimizer));
+    world.get::<Body>(optimizer).filter(|body| matches!(body, Body::Update(_))).ok_or_else(gone)?;
+    // Collect: gradients in creation order.
+    let mut gradients: Vec<(CreationIndex, Entity, Tensor)> = Vec::new();
+    for variable in variables {
+        let Some(gradient) = world.get::<Gradient>(*variable) else { continue };
+        let Some(known) = world.get::<Variable>(*variable) else { continue };
+        if !gradient.0.fits(&known.spec) {
+            let (name, wanted, given) = (&known.name, &known.spec, gradient.0.spec());
+            return Err(Error::invalid(format!("the gradient of `{name}` is {given}, and the variable is {wanted}")));
+        }
+        let index = world.get::<CreationIndex>(*variable).copied().unwrap_or(CreationIndex(0));
+        gradients.push((index, *variable, gradient.0.clone()));
+    }
+    gradients.sort_by_key(|(index, ..)| *index);
+    let jobs = update_jobs(world, optimizer, &gradients)?;
+    // Compute and commit.
+    for outcome in execute(world, &jobs) {
+        outcome?;
+    }
+    for (_, variable, _) in &gradients {
+        world.entity_mut(*variable).remove::<Gradient>();
+    }
+    Ok(gradients.len())
+}
+
+fn update_jobs(
+    world: &mut World,
+    optimizer: Entity,
+    gradients: &[(CreationIndex, Entity, Tensor)],
+) -> Result<Vec<Job>, Error> {
+    let mut jobs = Vec::with_capacity(gradients.len());
+    for (_, variable, gradient) in gradients {
+        let key = CacheKey([Token::Leaf(gradient.spec())].into());
+        let request = trace::Request { function: optimizer, key, models: [*variable].into_iter().collect() };
+        let concrete = trace::trace(world, &[request]).pop().expect("one request has one outcome")?;
+        simplify(world, &[concrete]);
+        plan(world, &[concrete]).into_iter().collect::<Result<(), Error>>()?;
+        let inputs = vec![gradient.clone()];
+        let instance = instance_for(world, concrete, &inputs)?;
+        let variables = bind_with_state(world, &instance.skeleton, &[*variable], optimizer)?;
+        jobs.push(Job { instance, inputs, variables });
+    }
+    Ok(jobs)
+}
+
+/// Every variable that has a gradient, by the optimiser that is to use it.
+pub(crate) fn wanted_updates(world: &mut World) -> Vec<(Entity, Vec<Entity>)> {
+    let mut query = world.query_filtered::<(Entity, &OptimizedBy, &CreationIndex), bevy_ecs::query::With<Gradient>>();
+    let mut found: Vec<(CreationIndex, Entity, Entity)> =
+        query.iter(world).map(|(variable, by, index)| (*index, by.0, variable)).collect();
+    found.sort_by_key(|(index, ..)| *index);
+    let mut wanted: Vec<(Entity, Vec<Entity>)> = Vec::new();
+    for (_, optimizer, variable) in found {
+        match wanted.iter_mut().find(|(known, _)| *known == optimizer) {
+            Some((_, variables)) => variables.push(variable),
+            None => wanted.push((optimizer, vec![variable])),
+        }
+    }
+    wanted
+}
+
+/// Checks that a setting is finite and at least `least`.
+pub(crate) fn check_setting(optimizer: &str, setting: &str, value: f64, least: f64, below: f64) -> Result<(), Error> {
+    if value >= least && value < below {
+        return Ok(());
+    }
+    let most = if below == f64::INFINITY { "finite".to_owned() } else { format!("below {below}") };
+    Err(Error::invalid(format!("the {setting} of {optimizer} is {value}, and must be at least {least} and {most}")))
+}

@@ -1,0 +1,336 @@
+//! Training: how a trainer comes to have a plan, stage by stage, and how it takes a step.
+//!
+//! The stages are the passes over trainers; an update runs each stage for all trainers in a system of its own, a run calls
+//! them in a row for one. *Invariant*: a trainer whose stage or step fails is marked [`Failed`] and stops nobody else.
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::query::{With, Without};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use entigrad_components::{CacheKey, CreationIndex, DerivedFrom, Failed, ModelVersion, Tensor, Token, Trainer};
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::execute::{Job, bind_with_state, check_captured, execute};
+use crate::function::{make_key, model_signature};
+use crate::gradient::{self, gradient};
+use crate::graph::Draft;
+use crate::plan::{Plans, instance_for, plan};
+use crate::simplify::simplify;
+use crate::structure::Models;
+use crate::trace;
+use entigrad_components::Kind;
+
+/// Where a trainer's arguments come from.
+pub trait DataSource: Send + Sync + 'static {
+    /// The leaves of the arguments of step `step`, counted from 0. Asked twice for one step, it gives the same.
+    fn leaves(&mut self, step: u64) -> Result<Vec<Tensor>, Error>;
+}
+
+/// The same arguments at every step.
+pub struct Fixed(pub Vec<Tensor>);
+
+impl DataSource for Fixed {
+    fn leaves(&mut self, _: u64) -> Result<Vec<Tensor>, Error> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A trainer's arguments. Written where the trainer is made; read at each step.
+#[derive(Component)]
+pub struct Feed {
+    /// The skeleton of the arguments.
+    pub tokens: Vec<Token>,
+    /// The models among them.
+    pub models: Models,
+    /// The leaves.
+    pub source: Box<dyn DataSource>,
+}
+
+/// What a trainer runs. Written by the plan stage; read at each step; made anew when the arguments' specs or a model's
+/// variables change.
+#[derive(Component, Clone, Debug)]
+pub struct Prepared {
+    key: CacheKey,
+    versions: Vec<ModelVersion>,
+    concrete: Entity,
+    variables: Arc<[Entity]>,
+}
+
+/// The trainers that are between two stages of an update.
+#[derive(Resource, Default)]
+pub struct Preparation(pub Vec<Stage>);
+
+/// How far one trainer has come.
+pub struct Stage {
+    trainer: Entity,
+    arguments: CacheKey,
+    models: Models,
+    /// The concrete of the loss, then that of the step.
+    concrete: Option<Entity>,
+    error: Option<Error>,
+}
+
+/// All trainers that did not fail, in creation order.
+pub fn all(world: &mut World) -> Vec<Entity> {
+    let mut query = world.query_filtered::<(Entity, &CreationIndex), (With<Trainer>, Without<Failed<Error>>)>();
+    in_order(query.iter(world).map(|(trainer, index)| (*index, trainer)))
+}
+
+/// The trainers that did not fail and have no plan, in creation order.
+pub fn unprepared(world: &mut World) -> Vec<Entity> {
+    let mut query =
+        world.query_filtered::<(Entity, &CreationIndex), (With<Trainer>, Without<Prepared>, Without<Failed<Error>>)>();
+    in_order(query.iter(world).map(|(trainer, index)| (*index, trainer)))
+}
+
+fn in_order(found: impl Iterator<Item = (CreationIndex, Entity)>) -> Vec<Entity> {
+    let mut found: Vec<_> = found.collect();
+    found.sort();
+    found.into_iter().map(|(_, trainer)| trainer).collect()
+}
+
+/// Begins to prepare trainers: makes the keys of their next steps.
+pub fn begin(world: &mut World, trainers: &[Entity]) -> Vec<Stage> {
+    let one = |trainer: &Entity| {
+        let (outcome, models) = match next_tokens(world, *trainer) {
+            Ok((tokens, models)) => {
+                (step_function(world, *trainer).and_then(|step| make_key(world, loss(world, step)?, &tokens)), models)
+            }
+            Err(error) => (Err(error), Models::new()),
+        };
+        let (arguments, error) = match outcome {
+            Ok(arguments) => (arguments, None),
+            Err(error) => (CacheKey(Arc::from([])), Some(error)),
+        };
+        Stage { trainer: *trainer, arguments, models, concrete: None, error }
+    };
+    trainers.iter().map(one).collect()
+}
+
+/// The skeleton of a trainer's next arguments: its tokens with the specs of the next leaves and the models' signatures.
+fn next_tokens(world: &mut World, trainer: Entity) -> Result<(Vec<Token>, Models), Error> {
+    let leaves = next_leaves(world, trainer)?;
+    let feed = world.get::<Feed>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
+    let (mut tokens, models) = (feed.tokens.clone(), feed.models.clone());
+    let mut specs = leaves.iter().map(Tensor::spec);
+    for token in &mut tokens {
+        match token {
+            Token::Leaf(spec) => *spec = specs.next().ok_or_else(too_few_leaves)?,
+            Token::Model(place, signature) => {
+                let model = models[*place as usize];
+                let gone = Error::gone(Kind::Model, crate::names::remembered(world, model));
+                *signature = model_signature(world, model).ok_or(gone)?;
+            }
+            Token::Tuple(_) | Token::Vector(_) | Token::Absent | Token::Present => {}
+            Token::Static(_) | Token::Entity(_) | Token::Variable(_) => {}
+        }
+    }
+    if specs.next().is_some() { Err(too_few_leaves()) } else { Ok((tokens, models)) }
+}
+
+fn too_few_leaves() -> Error {
+    Error::invalid("a data source gave another number of tensors than the loss function takes")
+}
+
+fn next_leaves(world: &mut World, trainer: Entity) -> Result<Vec<Tensor>, Error> {
+    let gone = || Error::gone(Kind::Trainer, None);
+    let step = world.get::<Trainer>(trainer).ok_or_else(gone)?.step_count;
+    world.get_mut::<Feed>(trainer).ok_or_else(gone)?.source.leaves(step)
+}
+
+fn step_function(world: &World, trainer: Entity) -> Result<Entity, Error> {
+    let trainer = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
+    Ok(trainer.step_function)
+}
+
+/// The loss that a step function was derived from.
+fn loss(world: &World, step_function: Entity) -> Result<Entity, Error> {
+    let gone = || Error::gone(Kind::Function, crate::names::remembered(world, step_function));
+    Ok(world.get::<DerivedFrom>(step_function).ok_or_else(gone)?.0)
+}
+
+/// The trace pass over trainers: the concretes of their losses.
+pub fn trace_stage(world: &mut World, stages: &mut [Stage]) {
+    let request = |world: &World, stage: &Stage| {
+        let function = loss(world, step_function(world, stage.trainer)?)?;
+        Ok(trace::Request { function, key: stage.arguments.clone(), models: stage.models.clone() })
+    };
+    through(world, stages, request, trace::trace);
+}
+
+/// The gradient pass over trainers: the concretes of their steps.
+pub fn gradient_stage(world: &mut World, stages: &mut [Stage]) {
+    let request = |world: &World, stage: &Stage| {
+        let function = step_function(world, stage.trainer)?;
+        let source = stage.concrete.ok_or_else(|| Error::gone(Kind::Concrete, None))?;
+        Ok(gradient::Request { function, key: stage.arguments.clone(), source })
+    };
+    through(world, stages, request, gradient);
+}
+
+/// Takes all stages that are well through a pass.
+fn through<R>(
+    world: &mut World,
+    stages: &mut [Stage],
+    request: impl Fn(&World, &Stage) -> Result<R, Error>,
+    pass: impl Fn(&mut World, &[R]) -> Vec<Result<Entity, Error>>,
+) {
+    let mut places: Vec<usize> = Vec::new();
+    let mut requests: Vec<R> = Vec::new();
+    for (place, stage) in stages.iter_mut().enumerate().filter(|(_, stage)| stage.error.is_none()) {
+        match request(world, stage) {
+            Ok(request) => {
+                places.push(place);
+                requests.push(request);
+            }
+            Err(error) => stage.error = Some(error),
+        }
+    }
+    for (place, outcome) in places.into_iter().zip(pass(world, &requests)) {
+        match outcome {
+            Ok(concrete) => stages[place].concrete = Some(concrete),
+            Err(error) => stages[place].error = Some(error),
+        }
+    }
+}
+
+/// The simplify pass over every draft in the world, in creation order: bodies before what calls them.
+pub fn simplify_stage(world: &mut World) {
+    let mut query = world.query_filtered::<(Entity, &CreationIndex), With<Draft>>();
+    let drafts = in_order(query.iter(world).map(|(concrete, index)| (*index, concrete)));
+    simplify(world, &drafts);
+}
+
+/// The plan pass over trainers.
+pub fn plan_stage(world: &mut World, stages: &mut [Stage]) {
+    let wanted: Vec<(usize, Entity)> = stages
+        .iter()
+        .enumerate()
+        .filter(|(_, stage)| stage.error.is_none())
+        .filter_map(|(place, stage)| Some((place, stage.concrete?)))
+        .collect();
+    let concretes: Vec<Entity> = wanted.iter().map(|(_, concrete)| *concrete).collect();
+    for ((place, _), outcome) in wanted.into_iter().zip(plan(world, &concretes)) {
+        if let Err(error) = outcome {
+            stages[place].error = Some(error);
+        }
+    }
+}
+
+/// Finds each trainer's variables, makes the state that it lacks, and marks who failed on the way.
+pub fn finish(world: &mut World, stages: Vec<Stage>) {
+    for stage in stages {
+        let trainer = stage.trainer;
+        let outcome = prepared(world, stage);
+        let Ok(mut entity) = world.get_entity_mut(trainer) else { continue };
+        match outcome {
+            Ok(prepared) => drop(entity.insert(prepared)),
+            Err(error) => drop(entity.insert(Failed(error))),
+        }
+    }
+}
+
+fn prepared(world: &mut World, stage: Stage) -> Result<Prepared, Error> {
+    if let Some(error) = stage.error {
+        return Err(error);
+    }
+    let concrete = stage.concrete.ok_or_else(|| Error::gone(Kind::Concrete, None))?;
+    let inputs = next_leaves(world, stage.trainer)?;
+    let instance = instance_for(world, concrete, &inputs)?;
+    let variables = bind_with_state(world, &instance.skeleton, &stage.models, stage.trainer)?;
+    let version = |model: &Entity| world.get::<ModelVersion>(*model).copied().unwrap_or_default();
+    let versions = stage.models.iter().map(version).collect();
+    Ok(Prepared { key: spec_key(&inputs), versions, concrete, variables })
+}
+
+/// The specs that a step was prepared for.
+fn spec_key(inputs: &[Tensor]) -> CacheKey {
+    CacheKey(inputs.iter().map(|input| Token::Leaf(input.spec())).collect())
+}
+
+/// Prepares trainers, all stages in a row.
+pub fn prepare(world: &mut World, trainers: &[Entity]) {
+    let mut stages = begin(world, trainers);
+    trace_stage(world, &mut stages);
+    gradient_stage(world, &mut stages);
+    simplify_stage(world);
+    plan_stage(world, &mut stages);
+    finish(world, stages);
+}
+
+/// Runs one step of each trainer, in the order given where they share variables; marks who failed.
+pub fn run_step(world: &mut World, trainers: &[Entity]) {
+    let mut places: Vec<Entity> = Vec::with_capacity(trainers.len());
+    let mut jobs: Vec<Job> = Vec::with_capacity(trainers.len());
+    for trainer in trainers {
+        match job(world, *trainer) {
+            Ok(job) => {
+                places.push(*trainer);
+                jobs.push(job);
+            }
+            Err(error) => fail(world, *trainer, error),
+        }
+    }
+    let outcomes = execute(world, &jobs);
+    for (trainer, outcome) in places.into_iter().zip(outcomes) {
+        match outcome.and_then(|outputs| loss_value(&outputs)) {
+            Ok(loss) => count_step(world, trainer, loss),
+            Err(error) => fail(world, trainer, error),
+        }
+    }
+}
+
+/// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
+fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
+    let inputs = next_leaves(world, trainer)?;
+    if !is_current(world, trainer, &inputs) {
+        prepare(world, &[trainer]);
+        if let Some(failed) = world.get::<Failed<Error>>(trainer) {
+            return Err(failed.0.clone());
+        }
+    }
+    let prepared = world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
+    let (concrete, variables) = (prepared.concrete, prepared.variables.clone());
+    if world.get::<Plans>(concrete).is_none() {
+        // The plan went with a variable that it read, or is one that was evicted.
+        check_captured(world, concrete)?;
+        plan(world, &[concrete]).into_iter().collect::<Result<(), Error>>()?;
+    }
+    let instance = instance_for(world, concrete, &inputs)?;
+    Ok(Job { instance, inputs, variables })
+}
+
+/// Whether what a trainer has prepared fits its next step. A dead model counts as fitting: the check of weak references
+/// then says what is gone.
+fn is_current(world: &World, trainer: Entity, inputs: &[Tensor]) -> bool {
+    let (Some(prepared), Some(feed)) = (world.get::<Prepared>(trainer), world.get::<Feed>(trainer)) else {
+        return false;
+    };
+    let versions = feed.models.iter().zip(&prepared.versions);
+    let mut versions = versions.filter_map(|(model, version)| Some((world.get::<ModelVersion>(*model)?, version)));
+    let mut specs = prepared.key.leaf_specs();
+    inputs.iter().all(|input| specs.next().is_some_and(|spec| input.fits(spec)))
+        && specs.next().is_none()
+        && versions.all(|(now, then)| now == then)
+}
+
+fn loss_value(outputs: &[Tensor]) -> Result<f64, Error> {
+    let loss = outputs.first().ok_or_else(|| Error::invalid("a loss function returned no loss"))?;
+    Ok(loss.to_scalar()?.to_f64())
+}
+
+fn count_step(world: &mut World, trainer: Entity, loss: f64) {
+    if let Some(mut trainer) = world.get_mut::<Trainer>(trainer) {
+        trainer.step_count += 1;
+        trainer.last_loss = Some(loss);
+        trainer.loss_sum = (trainer.loss_sum.0 + loss, trainer.loss_sum.1 + 1);
+    }
+}
+
+fn fail(world: &mut World, trainer: Entity, error: Error) {
+    if let Ok(mut trainer) = world.get_entity_mut(trainer) {
+        trainer.insert(Failed(error));
+    }
+}
