@@ -5,6 +5,8 @@
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::lifecycle::HookContext;
+use bevy_ecs::world::DeferredWorld;
 use smallvec::SmallVec;
 use std::fmt;
 use std::panic::Location;
@@ -95,19 +97,28 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// The concrete function that owns this op.
+/// The concrete function that owns this op, as a plain id.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-#[relationship(relationship_target = Ops)]
+#[component(immutable)]
 pub struct OpOf(pub Entity);
 
-/// The ops of a concrete function in program order, which is a topological order. Kept by [`OpOf`].
+/// The ops of a concrete function in program order, which is a topological order. Written once, when they are spawned. They
+/// are despawned with it, by a hook instead of a relationship, which would cost as much again for each op.
 #[derive(Component, Debug)]
-#[relationship_target(relationship = OpOf, linked_spawn)]
-pub struct Ops(Vec<Entity>);
+#[component(immutable, on_despawn = Ops::on_despawn)]
+pub struct Ops(pub Vec<Entity>);
 
 impl Ops {
     /// The ops, in program order.
     pub fn as_slice(&self) -> &[Entity] {
         &self.0
+    }
+
+    fn on_despawn(mut world: DeferredWorld, context: HookContext) {
+        let ops = world.get::<Self>(context.entity).map(|ops| ops.0.clone()).unwrap_or_default();
+        let mut commands = world.commands();
+        for op in ops {
+            commands.entity(op).try_despawn();
+        }
     }
 }

@@ -29,8 +29,10 @@ pub fn interpret(instance: &Instance, inputs: &[Tensor], values: &mut [Tensor]) 
             origin: instruction.origin,
             cause,
         })?;
-        for buffer in &instruction.released {
-            buffers[buffer.index()] = None;
+        for (place, buffer) in instruction.operands.iter().enumerate() {
+            if instruction.released >> place & 1 == 1 {
+                buffers[buffer.index()] = None;
+            }
         }
     }
     Ok(skeleton.outputs.iter().map(|output| filled(&buffers, *output).clone()).collect())

@@ -3,8 +3,9 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::reference::refer;
-use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, OpOf, Operands};
+use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, OpOf, Operands, Ops};
 use smallvec::smallvec;
+use std::cell::RefCell;
 
 use super::{Body, Graph};
 use crate::ops;
@@ -14,17 +15,22 @@ use crate::ops;
 /// The concretes of its bodies are committed already.
 pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
     let bodies: Vec<Option<BodyUse>> = graph.bodies.iter().map(|body| body_use(world, body)).collect();
-    let mut spawned: Vec<Entity> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
+    // A batch spawns one op after the other, so an op's operands have their ids when its turn comes.
+    let spawned: RefCell<Vec<Entity>> = RefCell::new(Vec::with_capacity(graph.nodes.len()));
+    let bundles = graph.nodes.iter().map(|node| {
+        let spawned = spawned.borrow();
         let operands = Operands(node.operands.iter().map(|operand| spawned[operand.index()]).collect());
         let op = Op { id: node.op, attributes: node.attributes.clone() };
-        let mut entity = world.spawn((op, operands, node.spec.clone(), node.origin, OpOf(concrete)));
-        if node.op == ops::CALL
-            && let Some(body) = ops::index_of(&node.attributes).and_then(|index| bodies[index].clone())
-        {
-            entity.insert(Bodies(smallvec![body]));
+        (op, operands, node.spec.clone(), node.origin, OpOf(concrete))
+    });
+    for entity in world.spawn_batch(bundles) {
+        spawned.borrow_mut().push(entity);
+    }
+    let spawned = spawned.into_inner();
+    for (node, entity) in graph.nodes.iter().zip(&spawned).filter(|(node, _)| node.op == ops::CALL) {
+        if let Some(body) = ops::index_of(&node.attributes).and_then(|index| bodies[index].clone()) {
+            world.entity_mut(*entity).insert(Bodies(smallvec![body]));
         }
-        spawned.push(entity.id());
     }
     let func_graph = FuncGraph {
         name: graph.name.clone(),
@@ -40,7 +46,7 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
     for named in func_graph.named_entities() {
         refer(world, concrete, named);
     }
-    world.entity_mut(concrete).insert(func_graph);
+    world.entity_mut(concrete).insert((func_graph, Ops(spawned)));
 }
 
 /// The committed concrete of a body, where its function still lives.

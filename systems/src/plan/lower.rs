@@ -2,7 +2,6 @@
 
 use bevy_ecs::entity::Entity;
 use entigrad_components::{Attributes, Tensor};
-use smallvec::SmallVec;
 
 use super::{BufferId, Instruction, Skeleton, Source, Work, captured};
 use crate::graph::{Graph, Node};
@@ -35,7 +34,7 @@ pub fn lower(table: &OpTable, graph: &Graph, functions: Vec<Entity>) -> Skeleton
                 op: table.name(node.op),
                 attributes: node.attributes.clone(),
                 origin: node.origin,
-                released: SmallVec::new(),
+                released: 0,
             }),
         }
     }
@@ -67,16 +66,16 @@ fn lowered(table: &OpTable, graph: &Graph, node: &Node) -> Lowered {
     }
 }
 
-/// Notes at each instruction which buffers it is the last to read.
+/// Notes at each instruction which operands it is the last to read.
 fn release_buffers(skeleton: &mut Skeleton) {
     let mut is_kept = vec![false; skeleton.buffers.len()];
     for output in &skeleton.outputs {
         is_kept[output.index()] = true;
     }
     for instruction in skeleton.instructions.iter_mut().rev() {
-        for buffer in instruction.operands.iter().chain([&instruction.result]) {
+        for (place, buffer) in instruction.operands.iter().enumerate().take(u8::BITS as usize) {
             if !std::mem::replace(&mut is_kept[buffer.index()], true) {
-                instruction.released.push(*buffer);
+                instruction.released |= 1 << place;
             }
         }
     }

@@ -108,8 +108,8 @@ pub struct Instruction {
     pub attributes: Attributes,
     /// Where its op was written, for messages.
     pub origin: Origin,
-    /// Buffers that nobody reads after it.
-    pub released: SmallVec<[BufferId; 2]>,
+    /// Which operands nobody reads after it, a bit each.
+    pub released: u8,
 }
 
 /// What an instruction does.
@@ -152,7 +152,11 @@ pub fn plan(world: &mut World, concretes: &[Entity]) -> Vec<Result<(), Error>> {
 /// The skeleton of a graph. A graph without calls was simplified when it was committed.
 fn skeleton(table: &OpTable, graph: &Arc<Graph>) -> Skeleton {
     let functions = graph.bodies.iter().map(|body| body.function).collect();
-    let flat = if graph.bodies.is_empty() { graph.clone() } else { Arc::new(simplified(&flatten(graph))) };
+    let flat = if graph.bodies.is_empty() {
+        graph.clone()
+    } else {
+        Arc::new(simplified(Arc::unwrap_or_clone(flatten(graph))))
+    };
     lower(table, &flat, functions)
 }
 

@@ -1,44 +1,59 @@
-//! Common subexpressions: ops of one row on the same operands with the same attributes are one op.
+//! One walk that leaves out dead ops and merges common subexpressions: ops of one row on the same operands with the same
+//! attributes are one op.
 
-use std::collections::HashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 
-use crate::graph::{Graph, Node, NodeId, NodeIds};
+use crate::graph::{Graph, Node, NodeId};
 use crate::ops;
-use entigrad_components::{Attributes, OpId};
 
-/// `graph` with every op computed once. Reads, assigns and calls stay as they are: each happens at its own point of the
-/// program.
-pub fn without_common(graph: &Graph) -> Graph {
-    let mut merged = Graph { nodes: Vec::with_capacity(graph.nodes.len()), ..header(graph) };
-    let mut places: Vec<NodeId> = Vec::with_capacity(graph.nodes.len());
-    let mut known: HashMap<(OpId, NodeIds, Attributes), NodeId> = HashMap::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
-        let operands: NodeIds = node.operands.iter().map(|operand| places[operand.index()]).collect();
-        let translated = Node { operands, ..node.clone() };
-        let place = if matches!(node.op, ops::READ | ops::ASSIGN | ops::CALL) {
-            merged.push(translated)
+/// `graph` with only the nodes that are needed, each computed once. Reads, assigns and calls are never merged: each happens
+/// at its own point of the program.
+pub(super) fn without_common(graph: Graph, is_needed: &[bool]) -> Graph {
+    let Graph { nodes, outputs, .. } = graph;
+    let mut merged: Vec<Node> = Vec::with_capacity(is_needed.iter().filter(|needed| **needed).count());
+    let mut places: Vec<NodeId> = Vec::with_capacity(nodes.len());
+    let mut known: HashTable<NodeId> = HashTable::with_capacity(nodes.len());
+    for (mut node, is_needed) in nodes.into_iter().zip(is_needed) {
+        if !is_needed {
+            // Nothing that is needed refers to it.
+            places.push(NodeId(u32::MAX));
+            continue;
+        }
+        for operand in &mut node.operands {
+            *operand = places[operand.index()];
+        }
+        let place = NodeId(merged.len() as u32);
+        let earlier = if matches!(node.op, ops::READ | ops::ASSIGN | ops::CALL) {
+            None
         } else {
-            let key = (node.op, translated.operands.clone(), node.attributes.clone());
-            *known.entry(key).or_insert_with(|| merged.push(translated))
+            let hash = |node: &Node| hash(node);
+            let is_same = |id: &NodeId| same(&merged[id.index()], &node);
+            match known.entry(hash(&node), is_same, |id| hash(&merged[id.index()])) {
+                hashbrown::hash_table::Entry::Occupied(earlier) => Some(*earlier.get()),
+                hashbrown::hash_table::Entry::Vacant(free) => {
+                    free.insert(place);
+                    None
+                }
+            }
         };
-        places.push(place);
+        if earlier.is_none() {
+            merged.push(node);
+        }
+        places.push(earlier.unwrap_or(place));
     }
-    merged.outputs = graph.outputs.iter().map(|output| places[output.index()]).collect();
-    merged
+    let outputs = outputs.iter().map(|output| places[output.index()]).collect();
+    Graph { nodes: merged, outputs, ..graph }
 }
 
-/// Everything of a graph but its nodes.
-pub(super) fn header(graph: &Graph) -> Graph {
-    Graph {
-        name: graph.name.clone(),
-        key: graph.key.clone(),
-        nodes: Vec::new(),
-        inputs: graph.inputs.clone(),
-        outputs: Vec::new(),
-        output_skeleton: graph.output_skeleton.clone(),
-        captures: graph.captures.clone(),
-        weak: graph.weak.clone(),
-        bodies: graph.bodies.clone(),
-        constraints: graph.constraints.clone(),
-    }
+fn same(left: &Node, right: &Node) -> bool {
+    left.op == right.op && left.operands == right.operands && left.attributes == right.attributes
+}
+
+/// Equality decides; the hash only has to be quick, and the same every time.
+fn hash(node: &Node) -> u64 {
+    let mut hasher = FxHasher::default();
+    (node.op, &node.operands, &node.attributes).hash(&mut hasher);
+    hasher.finish()
 }

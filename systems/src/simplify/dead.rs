@@ -1,11 +1,10 @@
 //! Dead ops: what neither a result nor an effect needs.
 
-use super::common::header;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, Node};
 use crate::ops;
 
-/// `graph` with only the ops that its outputs and effects need.
-pub fn without_dead(graph: &Graph) -> Graph {
+/// Which nodes the outputs and effects of `graph` need.
+pub(super) fn needed(graph: &Graph) -> Vec<bool> {
     let mut is_needed = vec![false; graph.nodes.len()];
     for output in &graph.outputs {
         is_needed[output.index()] = true;
@@ -19,20 +18,7 @@ pub fn without_dead(graph: &Graph) -> Graph {
             }
         }
     }
-    let mut living = Graph { nodes: Vec::with_capacity(graph.nodes.len()), ..header(graph) };
-    let mut places: Vec<NodeId> = Vec::with_capacity(graph.nodes.len());
-    for (node, is_needed) in graph.nodes.iter().zip(is_needed) {
-        places.push(match is_needed {
-            true => living.push(Node {
-                operands: node.operands.iter().map(|operand| places[operand.index()]).collect(),
-                ..node.clone()
-            }),
-            // Nothing that lives refers to a dead op.
-            false => NodeId(u32::MAX),
-        });
-    }
-    living.outputs = graph.outputs.iter().map(|output| places[output.index()]).collect();
-    living
+    is_needed
 }
 
 /// Whether an op does something besides giving a value.

@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use crate::graph::{Draft, Graph, spawn_ops};
 
-/// `graph` without common subexpressions and dead ops.
-pub fn simplified(graph: &Graph) -> Graph {
-    dead::without_dead(&common::without_common(graph))
+/// `graph` without dead ops and common subexpressions. Merging leaves nothing dead behind: what is merged has the operands of
+/// what stays.
+pub fn simplified(graph: Graph) -> Graph {
+    let is_needed = dead::needed(&graph);
+    common::without_common(graph, &is_needed)
 }
 
 /// Simplifies the drafts of `concretes` and spawns their ops.
@@ -22,20 +24,17 @@ pub fn simplified(graph: &Graph) -> Graph {
 /// *Reads and removes* [`Draft`], *writes* op entities and [`entigrad_components::FuncGraph`]. What has no draft is done
 /// already.
 pub fn simplify(world: &mut World, concretes: &[Entity]) {
-    // Collect.
-    let take = |concrete: &Entity| Some((*concrete, world.get::<Draft>(*concrete)?.0.clone()));
-    let drafts: Vec<(Entity, Arc<Graph>)> = concretes.iter().filter_map(take).collect();
+    // Collect: drafts are taken out, so that one that nobody shares is rewritten in place.
+    let mut take = |concrete: &Entity| Some((*concrete, world.get_entity_mut(*concrete).ok()?.take::<Draft>()?.0));
+    let drafts: Vec<(Entity, Arc<Graph>)> = concretes.iter().filter_map(&mut take).collect();
     // Compute.
-    let one = |(concrete, graph): &(Entity, Arc<Graph>)| (*concrete, simplified(graph));
-    let done: Vec<(Entity, Graph)> = match &drafts[..] {
-        [only] => vec![one(only)],
-        _ => drafts.par_iter().map(one).collect(),
+    let one = |(concrete, graph): (Entity, Arc<Graph>)| (concrete, simplified(Arc::unwrap_or_clone(graph)));
+    let done: Vec<(Entity, Graph)> = match drafts.len() {
+        0 | 1 => drafts.into_iter().map(one).collect(),
+        _ => drafts.into_par_iter().map(one).collect(),
     };
     // Commit.
     for (concrete, graph) in done {
-        if world.get::<Draft>(concrete).is_some() {
-            world.entity_mut(concrete).remove::<Draft>();
-            spawn_ops(world, concrete, &graph);
-        }
+        spawn_ops(world, concrete, &graph);
     }
 }
