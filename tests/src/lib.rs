@@ -1,1 +1,7 @@
-//! x
+//! The harness of Entigrad's tests: a tester for rows of the op table, a counting allocator, random numbers.
+//!
+//! The tests themselves are in `tests/tests/entigrad`, one binary, a module a promise.
+
+pub mod allocation;
+pub mod random;
+pub mod sweep;

@@ -1,0 +1,6 @@
+//! All integration tests: a module a promise.
+
+mod op_sweep;
+
+#[global_allocator]
+static ALLOCATOR: entigrad_tests::allocation::Counting = entigrad_tests::allocation::Counting;
