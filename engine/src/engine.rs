@@ -11,7 +11,11 @@ use entigrad_systems::sweep::sweep;
 /// engine adds is that it keeps the world's own bookkeeping short, as an app does for its world.
 pub struct Engine {
     world: World,
+    entry_count: u32,
 }
+
+/// The world's buffers of removed components are cleared at least once in so many calls.
+const ENTRIES_PER_CLEAR: u32 = 64;
 
 impl Default for Engine {
     fn default() -> Self {
@@ -24,7 +28,7 @@ impl Engine {
     pub fn new() -> Self {
         let mut world = World::new();
         install(&mut world);
-        Self { world }
+        Self { world, entry_count: 0 }
     }
 
     /// Runs one step of every trainer in the world. A trainer that fails is marked and stops nobody else.
@@ -46,7 +50,8 @@ impl Autodiff for Engine {
 
     fn enter(&mut self) -> &mut World {
         // What a despawn leaves in the world's own buffers has to be cleared by whoever owns the world.
-        if sweep(&mut self.world) {
+        self.entry_count = (self.entry_count + 1) % ENTRIES_PER_CLEAR;
+        if sweep(&mut self.world) || self.entry_count == 0 {
             self.world.clear_trackers();
         }
         &mut self.world

@@ -18,6 +18,7 @@ pub mod kernels;
 pub mod names;
 pub mod ops;
 pub mod optimize;
+pub mod parallel;
 pub mod plan;
 pub mod schedule;
 pub mod simplify;

@@ -12,7 +12,7 @@ use entigrad_components::{CacheKey, CreationIndex, DerivedFrom, Failed, ModelVer
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::execute::{Job, bind_with_state, check_captured, execute};
+use crate::execute::{Job, bind_with_state, check_captured, check_variables, execute};
 use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
@@ -286,9 +286,12 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
 fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     let inputs = next_leaves(world, trainer)?;
     if !is_current(world, trainer, &inputs) {
+        // Where what it ran on is gone, and nothing took its place, that is the error to tell.
+        let stale = check_prepared(world, trainer);
         prepare(world, &[trainer]);
         if let Some(failed) = world.get::<Failed<Error>>(trainer) {
-            return Err(failed.0.clone());
+            let failed = failed.0.clone();
+            return stale.and(Err(failed));
         }
     }
     let prepared = world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
@@ -300,6 +303,13 @@ fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     }
     let instance = instance_for(world, concrete, &inputs)?;
     Ok(Job { instance, inputs, variables })
+}
+
+/// Checks that the variables that a trainer ran on are alive.
+fn check_prepared(world: &World, trainer: Entity) -> Result<(), Error> {
+    let Some(prepared) = world.get::<Prepared>(trainer) else { return Ok(()) };
+    let Some(plans) = world.get::<Plans>(prepared.concrete) else { return Ok(()) };
+    check_variables(world, &plans.skeleton, &prepared.variables)
 }
 
 /// Whether what a trainer has prepared fits its next step. A dead model counts as fitting: the check of weak references

@@ -10,16 +10,16 @@ mod stale;
 
 pub use bind::bind_variables;
 pub(crate) use bind::bind_with_state;
-pub use stale::{check_captured, check_functions, check_variable};
+pub use stale::{check_captured, check_functions, check_variable, check_variables};
 
 use bevy_ecs::entity::{Entity, EntityHashMap};
 use bevy_ecs::world::World;
 use entigrad_components::{Stored, Tensor};
-use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::parallel;
 use crate::plan::Instance;
 use crate::trace::pass::panic_message;
 
@@ -59,7 +59,8 @@ pub fn execute(world: &mut World, jobs: &[Job]) -> Vec<Outcome> {
         .map(|group| group.iter().map(|place| (*place, collect(world, &jobs[*place]))).collect())
         .collect();
     // Compute: groups in parallel, the jobs of one in order.
-    let ran: Vec<Vec<Ran>> = collected.into_par_iter().map(|group| run_group(jobs, group)).collect();
+    let work = jobs.iter().fold(0_usize, |work, job| work.saturating_add(job.instance.work_nanoseconds));
+    let ran: Vec<Vec<Ran>> = parallel::map(collected, work, |group| run_group(jobs, group));
     // Commit, in the order of the jobs.
     let mut ran: Vec<Ran> = ran.into_iter().flatten().collect();
     ran.sort_by_key(|ran| ran.place);

@@ -43,13 +43,19 @@ pub fn check_variable(world: &World, function: &Arc<str>, weak: &WeakReference, 
     }
 }
 
+/// Checks that the variables that a plan would run on are alive.
+pub fn check_variables(world: &World, skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
+    let mut pairs = skeleton.weak.iter().zip(variables);
+    pairs.try_for_each(|(weak, variable)| check_variable(world, &skeleton.name, weak, *variable))
+}
+
 /// What is said of a variable that a function reads and that is gone.
 pub(super) fn stale_variable(world: &World, function: &Arc<str>, weak: &WeakReference, variable: Entity) -> Arc<Stale> {
     Arc::new(Stale {
         function: function.clone(),
         reads: (weak.function != *function).then(|| weak.function.clone()),
         kind: Kind::Variable,
-        path: weak.path.clone(),
+        path: names::remembered(world, variable).unwrap_or_else(|| weak.path.clone()),
         model: names::owner_remembered(world, variable),
         origin: Some(weak.origin),
     })

@@ -15,7 +15,6 @@ pub use reverse::reverse;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{CacheKey, FunctionCache, FunctionName, Kind};
-use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,7 +23,11 @@ use crate::function::Body;
 use crate::graph::{Graph, collect};
 use crate::names;
 use crate::ops::OpTable;
+use crate::parallel;
 use crate::trace;
+
+/// A rough guess of what a node takes.
+const NODE_NANOSECONDS: usize = 500;
 
 /// A derived concrete that is wanted, and the concrete that it is derived from.
 #[derive(Clone, Debug)]
@@ -61,10 +64,8 @@ pub fn gradient(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, E
         let (graph, derivation, name) = collected?;
         derive(&table, &graph, &derivation, name).map(Arc::new)
     };
-    let derived: Vec<Result<Arc<Graph>, Error>> = match collected.len() {
-        0 | 1 => collected.into_iter().map(one).collect(),
-        _ => collected.into_par_iter().map(one).collect(),
-    };
+    let nodes: usize = collected.iter().flatten().map(|(graph, ..)| graph.nodes.len()).sum();
+    let derived: Vec<Result<Arc<Graph>, Error>> = parallel::map(collected, nodes * NODE_NANOSECONDS, one);
     // Commit.
     let commit = |request: &Request| {
         if let Some(concrete) = cached(world, request) {

@@ -10,6 +10,9 @@ use super::{BufferId, INSTANCE_COUNT_MAX, Plans, Skeleton, Source};
 use crate::error::{Error, Length};
 use crate::names;
 
+/// A rough guess of what an instruction takes besides its elements.
+const INSTRUCTION_NANOSECONDS: usize = 100;
+
 /// A plan that can run.
 #[derive(Debug)]
 pub struct Instance {
@@ -21,6 +24,8 @@ pub struct Instance {
     pub shapes: Vec<SmallVec<[usize; 4]>>,
     /// The lengths that the program computes with.
     pub lengths: Vec<(BufferId, Tensor)>,
+    /// A rough guess of what one run takes.
+    pub work_nanoseconds: usize,
 }
 
 /// The instance of the plan of `concrete` for these inputs: found, or made.
@@ -117,7 +122,10 @@ fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instan
     }
     let no_length = || Error::invalid(format!("function `{}` has a dim that is no length here", skeleton.name));
     let shape = |spec: &TensorSpec| spec.dims.evaluate(&symbols).map(SmallVec::from_vec).ok_or_else(no_length);
-    let shapes = skeleton.buffers.iter().map(shape).collect::<Result<_, _>>()?;
+    let shapes = skeleton.buffers.iter().map(shape).collect::<Result<Vec<SmallVec<[usize; 4]>>, _>>()?;
+    let elements = shapes.iter().map(|shape| shape.iter().product::<usize>());
+    let work_nanoseconds =
+        elements.fold(0_usize, |work, elements| work.saturating_add(elements + INSTRUCTION_NANOSECONDS));
     let mut lengths = Vec::new();
     for (buffer, source) in &skeleton.sources {
         if let Source::Length(dim, dtype) = source {
@@ -125,7 +133,7 @@ fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instan
             lengths.push((*buffer, Tensor::scalar(Scalar::from_f64(length as f64, *dtype))));
         }
     }
-    Ok(Instance { skeleton: skeleton.clone(), symbols, shapes, lengths })
+    Ok(Instance { skeleton: skeleton.clone(), symbols, shapes, lengths, work_nanoseconds })
 }
 
 /// The name of a function that lives, or that is remembered.

@@ -19,17 +19,20 @@ use entigrad_components::function::Constraint;
 use entigrad_components::{
     Attributes, DType, Dim, Origin, OutputSkeleton, Tensor, TensorSpec, WeakReference, WeakSource,
 };
-use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::graph::{Graph, collect, flatten};
 use crate::ops::{Kernel, OpTable};
+use crate::parallel;
 use crate::simplify::simplified;
 
 /// How many instances a plan keeps; the one unused for longest goes first.
 pub const INSTANCE_COUNT_MAX: usize = 64;
+
+/// A rough guess of what a node takes.
+const NODE_NANOSECONDS: usize = 200;
 
 /// The place of a buffer in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,10 +137,8 @@ pub fn plan(world: &mut World, concretes: &[Entity]) -> Vec<Result<(), Error>> {
     let graphs: Vec<Result<Option<Arc<Graph>>, Error>> = concretes.iter().map(graph).collect();
     // Compute.
     let one = |graph: Result<Option<Arc<Graph>>, Error>| Ok(graph?.map(|graph| skeleton(&table, &graph)));
-    let skeletons: Vec<Result<Option<Skeleton>, Error>> = match graphs.len() {
-        0 | 1 => graphs.into_iter().map(one).collect(),
-        _ => graphs.into_par_iter().map(one).collect(),
-    };
+    let nodes: usize = graphs.iter().flatten().flatten().map(|graph| graph.nodes.len()).sum();
+    let skeletons: Vec<Result<Option<Skeleton>, Error>> = parallel::map(graphs, nodes * NODE_NANOSECONDS, one);
     // Commit.
     let commit = |(concrete, skeleton): (&Entity, Result<Option<Skeleton>, Error>)| {
         if let Some(skeleton) = skeleton? {

@@ -7,10 +7,13 @@ mod dead;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 use crate::graph::{Draft, Graph, spawn_ops};
+use crate::parallel;
+
+/// A rough guess of what a node takes.
+const NODE_NANOSECONDS: usize = 200;
 
 /// `graph` without dead ops and common subexpressions. Merging leaves nothing dead behind: what is merged has the operands of
 /// what stays.
@@ -29,10 +32,8 @@ pub fn simplify(world: &mut World, concretes: &[Entity]) {
     let drafts: Vec<(Entity, Arc<Graph>)> = concretes.iter().filter_map(&mut take).collect();
     // Compute.
     let one = |(concrete, graph): (Entity, Arc<Graph>)| (concrete, simplified(Arc::unwrap_or_clone(graph)));
-    let done: Vec<(Entity, Graph)> = match drafts.len() {
-        0 | 1 => drafts.into_iter().map(one).collect(),
-        _ => drafts.into_par_iter().map(one).collect(),
-    };
+    let nodes: usize = drafts.iter().map(|(_, graph)| graph.nodes.len()).sum();
+    let done: Vec<(Entity, Graph)> = parallel::map(drafts, nodes * NODE_NANOSECONDS, one);
     // Commit.
     for (concrete, graph) in done {
         spawn_ops(world, concrete, &graph);

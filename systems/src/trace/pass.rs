@@ -3,7 +3,6 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, Token, TraceCount};
-use rayon::prelude::*;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,9 +12,13 @@ use crate::error::Error;
 use crate::function::Closure;
 use crate::graph::{Draft, Graph};
 use crate::ops::{self, OpTable};
+use crate::parallel;
 use crate::structure::{Models, Untraced};
 use entigrad_components::Attributes;
 use entigrad_components::creation::next_creation_index;
+
+/// A rough guess of what a body takes.
+const BODY_NANOSECONDS: usize = 50_000;
 
 /// A concrete that is wanted.
 #[derive(Clone, Debug)]
@@ -55,10 +58,8 @@ fn trace_graphs(world: &World, requests: &[Request]) -> Vec<Result<Arc<Graph>, E
         let snapshot = Snapshot { world, claims: &claims, root, frame: None, models: request.models.clone() };
         produce(&snapshot, &table, request.function, &request.key)
     };
-    match requests {
-        [only] => vec![one((0, only))],
-        _ => requests.par_iter().enumerate().map(one).collect(),
-    }
+    // A body may take any time, so two are worth two threads; of thousands that want the same, all but one just look.
+    parallel::map(requests.iter().enumerate().collect(), requests.len() * BODY_NANOSECONDS, one)
 }
 
 /// The commit step: spawns a concrete for `graph` and, before it, for every body it runs that has none.

@@ -1,5 +1,7 @@
 //! All integration tests: a module a promise.
 
+mod flat;
+mod graph_functions;
 mod op_sweep;
 
 #[global_allocator]

@@ -1,0 +1,17 @@
+//! The compute step of every pass: over rayon where the work is large, in place where it is not.
+//!
+//! Which it is changes no result: results come back in the order of the items, and no item sees another.
+
+use rayon::prelude::*;
+
+/// Handing work to other threads costs some microseconds, so less than this much work, in nanoseconds, stays here.
+const WORK_NANOSECONDS_MIN: usize = 50_000;
+
+/// `f` of each item, in their order. `work_nanoseconds` is a rough guess of what all of them take together.
+pub fn map<T: Send, R: Send>(items: Vec<T>, work_nanoseconds: usize, f: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
+    if items.len() < 2 || work_nanoseconds < WORK_NANOSECONDS_MIN {
+        items.into_iter().map(f).collect()
+    } else {
+        items.into_par_iter().map(f).collect()
+    }
+}
