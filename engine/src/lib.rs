@@ -4,6 +4,7 @@ pub mod autodiff;
 mod despawn;
 mod engine;
 pub mod prelude;
+pub mod scene;
 pub mod training;
 
 pub use autodiff::Autodiff;

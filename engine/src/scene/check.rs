@@ -4,6 +4,8 @@ use super::schema::{Data, Inputs, Loss, Model, Optimizer, Scaling, Settings, Tra
 
 /// A layer wider than this is taken for a slip.
 const WIDTH_MAX: usize = 1 << 20;
+/// And so is a model of more parameters than this: a gigabyte, and with the state of an optimiser four.
+const PARAMETERS_MAX: usize = 1 << 28;
 
 /// What is wrong with one field: its path, and the rest of a sentence that begins with it.
 pub(crate) type Finding = (String, String);
@@ -60,9 +62,21 @@ fn check_model(model: &Model, loss: Loss) -> Option<Finding> {
         Loss::CrossEntropy if last < 2 => {
             finding(path, "is 1: `CrossEntropy` needs the number of classes here, at least 2")
         }
-        Loss::Mse if last != 1 => finding(path, format!("is {last}: `Mse` has one target, so the last layer is 1 wide")),
+        Loss::Mse if last != 1 => {
+            finding(path, format!("is {last}: `Mse` has one target, so the last layer is 1 wide"))
+        }
         Loss::CrossEntropy | Loss::Mse => None,
     }
+}
+
+/// Whether a model of these dims, the number of inputs being the first, can be held in memory.
+pub(crate) fn check_size(dims: &[usize]) -> Option<Finding> {
+    let mut sum = 0_usize;
+    for pair in dims.windows(2) {
+        sum = sum.saturating_add(pair[0].saturating_add(1).saturating_mul(pair[1]));
+    }
+    let message = || format!("makes a model of {sum} parameters, where up to {PARAMETERS_MAX} can be trained");
+    if sum <= PARAMETERS_MAX { None } else { finding("model.layers", message()) }
 }
 
 fn check_train(train: &Train) -> Option<Finding> {

@@ -29,7 +29,9 @@ pub enum SceneError {
         cause: Error,
     },
     /// The numbers went out of bounds.
-    #[error("scene `{scene}`: the {what} is {loss} in epoch {epoch}; a smaller `train.optimizer.learning_rate` may help")]
+    #[error(
+        "scene `{scene}`: the {what} is {loss} in epoch {epoch}; a smaller `train.optimizer.learning_rate` may help"
+    )]
     Diverged {
         /// The scene.
         scene: String,

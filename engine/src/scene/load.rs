@@ -1,5 +1,6 @@
 //! From a file to a scene: read, parse, check.
 
+use entigrad_systems::Error;
 use std::path::{Path, PathBuf};
 
 use super::check::check;
@@ -41,6 +42,11 @@ impl Scene {
     pub fn data_path(&self) -> PathBuf {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         folder.join(&self.settings.data.file)
+    }
+
+    /// An error of the engine while it works on this scene.
+    pub(crate) fn failed(&self, cause: Error) -> SceneError {
+        SceneError::Engine { scene: self.name.clone(), cause }
     }
 
     /// An error about a field, or about the one around it where the text leaves it to its default.

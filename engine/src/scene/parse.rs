@@ -61,7 +61,8 @@ impl<'a> Refused<'a> {
             }
             Code::NoSuchEnumVariant { expected, found, .. } => {
                 let known = suggestion(found, expected.iter().copied());
-                self.about_value(|subject, _| format!("{subject} cannot be `{found}`; {known}"))
+                let path = self.outline.innermost(self.start).map_or("", |node| &node.path);
+                (self.start..self.place, format!("{} cannot be `{found}`; {known}", subject(path)))
             }
             Code::ExpectedInteger | Code::InvalidIntegerDigit { .. } => self.wanted("a whole number"),
             Code::ExpectedFloat => self.wanted("a number"),
@@ -69,7 +70,9 @@ impl<'a> Refused<'a> {
             Code::ExpectedArray => self.wanted("a list in square brackets"),
             Code::IntegerOutOfBounds => self.out_of_bounds(),
             Code::ExpectedComma => self.comma(),
-            Code::ExpectedMapColon => (self.here(), "a colon was expected: fields are written `name: value`".to_owned()),
+            Code::ExpectedMapColon => {
+                (self.here(), "a colon was expected: fields are written `name: value`".to_owned())
+            }
             Code::ExpectedStructLike | Code::ExpectedNamedStructLike(_) => self.brackets(),
             Code::ExpectedIdentifier | Code::SuggestRawIdentifier(_) => self.identifier(),
             Code::ExpectedDifferentStructName { expected, found } => {
@@ -141,9 +144,8 @@ impl<'a> Refused<'a> {
 
     fn out_of_bounds(&self) -> Explained {
         self.about_value(|subject, value| {
-            let fault = if value.starts_with('-') { "cannot be negative" } else { "cannot be as large" };
-            format!("{subject} {fault} as this")
-                .replace("negative as this", "negative")
+            let fault = if value.starts_with('-') { "cannot be negative" } else { "cannot be so large" };
+            format!("{subject} {fault}")
         })
     }
 
@@ -156,7 +158,7 @@ impl<'a> Refused<'a> {
                 if value.parse::<f64>().is_ok() {
                     return self.wanted("a whole number");
                 }
-                return self.wanted("something else");
+                return (node.value.clone(), format!("{} cannot be `{value}`", subject(&node.path)));
             }
             Some(node) if node.is_container && self.text[self.place..].starts_with(['(', '{', '[']) => {
                 let name = self.text[node.value.start..self.place].trim_end();
@@ -166,13 +168,17 @@ impl<'a> Refused<'a> {
             }
             Some(_) | None => {}
         }
+        if let Some(node) = self.outline.broken_text(self.text, self.place) {
+            return (node.value.start..node.value.start + 1, "this text is not closed by a double quote".to_owned());
+        }
         let before = self.text[..self.place].trim_end().len();
         (before..before + 1, "a comma is missing after this".to_owned())
     }
 
     fn brackets(&self) -> Explained {
         self.about_value(|subject, value| {
-            let is_name = value.starts_with(char::is_alphabetic) && value.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let is_name =
+                value.starts_with(char::is_alphabetic) && value.chars().all(|c| c.is_alphanumeric() || c == '_');
             if is_name {
                 return format!("{subject}: `{value}` needs what it takes in brackets, `{value}(..)`");
             }

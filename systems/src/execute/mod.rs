@@ -82,7 +82,7 @@ struct Ran {
 /// The values of a job's variables, once all are known to be alive and of the right spec.
 fn collect(world: &World, job: &Job) -> Result<Vec<Tensor>, Error> {
     let skeleton = &job.instance.skeleton;
-    check_functions(world, skeleton)?;
+    check_functions(world, &skeleton.name, &skeleton.functions)?;
     let mut values = Vec::with_capacity(job.variables.len());
     for (weak, variable) in skeleton.weak.iter().zip(job.variables.iter()) {
         let Some(stored) = world.get::<Stored>(*variable) else {

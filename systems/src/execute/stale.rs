@@ -9,12 +9,12 @@ use crate::error::{Error, Stale};
 use crate::names;
 use crate::plan::{Skeleton, function_name};
 
-/// Checks that every function whose body a plan runs is alive.
-pub fn check_functions(world: &World, skeleton: &Skeleton) -> Result<(), Error> {
+/// Checks that every function whose body `name` runs is alive.
+pub fn check_functions(world: &World, name: &Arc<str>, functions: &[Entity]) -> Result<(), Error> {
     let is_dead = |function: &&Entity| world.get::<FunctionName>(**function).is_none();
-    let Some(dead) = skeleton.functions.iter().find(is_dead) else { return Ok(()) };
+    let Some(dead) = functions.iter().find(is_dead) else { return Ok(()) };
     Err(Error::Stale(Arc::new(Stale {
-        function: skeleton.name.clone(),
+        function: name.clone(),
         reads: None,
         kind: Kind::Function,
         path: function_name(world, *dead),
@@ -23,10 +23,11 @@ pub fn check_functions(world: &World, skeleton: &Skeleton) -> Result<(), Error> 
     })))
 }
 
-/// Checks that every variable that `concrete` captured is alive: what a concrete without a plan is asked first, since a plan
+/// Checks that every variable and function that `concrete` captured is alive: what a concrete without a plan is asked first, since a plan
 /// goes with the variables it read.
 pub fn check_captured(world: &World, concrete: Entity) -> Result<(), Error> {
     let Some(graph) = world.get::<FuncGraph>(concrete) else { return Ok(()) };
+    check_functions(world, &graph.name, &graph.functions)?;
     for weak in &graph.weak {
         if let WeakSource::Captured(variable) = weak.source {
             check_variable(world, &graph.name, weak, variable)?;

@@ -25,6 +25,7 @@ pub fn collect(world: &World, concrete: Entity) -> Result<Arc<Graph>, Error> {
         output_skeleton: func_graph.output_skeleton.clone(),
         captures: func_graph.captures.clone(),
         weak: func_graph.weak.clone(),
+        inlined: func_graph.functions.clone(),
         constraints: func_graph.constraints.clone(),
         ..Graph::new(func_graph.name.clone(), func_graph.key.clone())
     };

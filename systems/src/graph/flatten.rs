@@ -21,6 +21,7 @@ pub fn flatten(graph: &Arc<Graph>) -> Arc<Graph> {
         graph: Graph {
             nodes: Vec::with_capacity(graph.nodes.len()),
             bodies: Vec::new(),
+            inlined: graph.functions(),
             outputs: Vec::new(),
             ..(**graph).clone()
         },

@@ -85,6 +85,8 @@ pub struct Graph {
     pub weak: Vec<WeakReference>,
     /// The concretes that its `call` nodes run.
     pub bodies: Vec<Body>,
+    /// Functions whose bodies were inlined here: they must live too.
+    pub inlined: Vec<Entity>,
     /// Lengths that must agree.
     pub constraints: Vec<Constraint>,
 }
@@ -102,8 +104,22 @@ impl Graph {
             captures: Vec::new(),
             weak: Vec::new(),
             bodies: Vec::new(),
+            inlined: Vec::new(),
             constraints: Vec::new(),
         }
+    }
+
+    /// Every function whose body it runs, each once.
+    pub fn functions(&self) -> Vec<Entity> {
+        let mut functions = self.inlined.clone();
+        for body in &self.bodies {
+            for function in [body.function].into_iter().chain(body.graph.functions()) {
+                if !functions.contains(&function) {
+                    functions.push(function);
+                }
+            }
+        }
+        functions
     }
 
     /// The node of this id.

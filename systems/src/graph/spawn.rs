@@ -40,7 +40,7 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
         output_skeleton: graph.output_skeleton.clone(),
         captures: graph.captures.clone(),
         weak: graph.weak.clone(),
-        functions: graph.bodies.iter().map(|body| body.function).collect(),
+        functions: graph.functions(),
         constraints: graph.constraints.clone(),
     };
     for named in func_graph.named_entities() {

@@ -52,8 +52,8 @@ impl Optimizer for Adam {
         let (beta1_power, beta2_power) = (states[2] * self.beta1, states[3] * self.beta2);
         let mean = states[0] * self.beta1 + gradient * (1.0 - self.beta1);
         let mean_square = states[1] * self.beta2 + gradient.square() * (1.0 - self.beta2);
-        let unbiased_mean = mean / (1.0_f64 - beta1_power).cast(value.dtype());
-        let unbiased_square = mean_square / (1.0_f64 - beta2_power).cast(value.dtype());
+        let unbiased_mean = mean / (1.0 - beta1_power).cast(value.dtype());
+        let unbiased_square = mean_square / (1.0 - beta2_power).cast(value.dtype());
         let step = unbiased_mean / (unbiased_square.sqrt() + self.epsilon);
         Updated { value: value - step * self.learning_rate, states: vec![mean, mean_square, beta1_power, beta2_power] }
     }

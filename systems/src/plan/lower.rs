@@ -1,14 +1,13 @@
 //! From a flat graph to instructions: one an op, in program order.
 
-use bevy_ecs::entity::Entity;
 use entigrad_components::{Attributes, Tensor};
 
 use super::{BufferId, Instruction, Skeleton, Source, Work, captured};
 use crate::graph::{Graph, Node};
 use crate::ops::{self, Lowering, OpTable};
 
-/// The program of a flat graph. `functions` are those whose bodies were inlined into it.
-pub fn lower(table: &OpTable, graph: &Graph, functions: Vec<Entity>) -> Skeleton {
+/// The program of a flat graph.
+pub fn lower(table: &OpTable, graph: &Graph) -> Skeleton {
     let mut skeleton = Skeleton {
         name: graph.name.clone(),
         inputs: graph.inputs.clone(),
@@ -19,7 +18,7 @@ pub fn lower(table: &OpTable, graph: &Graph, functions: Vec<Entity>) -> Skeleton
         output_skeleton: graph.output_skeleton.clone(),
         weak: graph.weak.clone(),
         captured: captured(&graph.weak),
-        functions,
+        functions: graph.functions(),
         constraints: graph.constraints.clone(),
         has_symbols: false,
     };

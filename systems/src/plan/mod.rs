@@ -152,13 +152,12 @@ pub fn plan(world: &mut World, concretes: &[Entity]) -> Vec<Result<(), Error>> {
 
 /// The skeleton of a graph. A graph without calls was simplified when it was committed.
 fn skeleton(table: &OpTable, graph: &Arc<Graph>) -> Skeleton {
-    let functions = graph.bodies.iter().map(|body| body.function).collect();
     let flat = if graph.bodies.is_empty() {
         graph.clone()
     } else {
         Arc::new(simplified(Arc::unwrap_or_clone(flatten(graph))))
     };
-    lower(table, &flat, functions)
+    lower(table, &flat)
 }
 
 /// The variables of `weak`, where each is one captured entity.

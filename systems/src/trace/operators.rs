@@ -18,8 +18,8 @@ impl<'t> Operand<'t> for Value<'t> {
     }
 }
 
-/// Lets a host number stand beside a value, on either side of an operator.
-macro_rules! host_number {
+/// Lets a host number stand on the right of a value.
+macro_rules! on_the_right {
     ($($type:ty),*) => {$(
         impl<'t> Operand<'t> for $type {
             #[track_caller]
@@ -27,9 +27,13 @@ macro_rules! host_number {
                 like.scalar_like(f64::from(self))
             }
         }
-        host_number!(@$type, Add add ADD, Sub sub SUB, Mul mul MUL, Div div DIV);
     )*};
-    (@$type:ty, $($trait:ident $method:ident $op:ident),*) => {$(
+}
+on_the_right!(f32, f64, i32);
+
+/// Lets a host number stand on the left of an operator. One floating point type only: with two, `1.0 - x` would not infer.
+macro_rules! on_the_left {
+    ($type:ty: $($trait:ident $method:ident $op:ident),*) => {$(
         impl<'t> $trait<Value<'t>> for $type {
             type Output = Value<'t>;
             #[track_caller]
@@ -39,7 +43,8 @@ macro_rules! host_number {
         }
     )*};
 }
-host_number!(f32, f64, i32);
+on_the_left!(f64: Add add ADD, Sub sub SUB, Mul mul MUL, Div div DIV);
+on_the_left!(i32: Add add ADD, Sub sub SUB, Mul mul MUL, Div div DIV);
 
 /// Implements an operator of a value with anything that can stand beside it.
 macro_rules! operator {

@@ -1,8 +1,18 @@
 //! All integration tests: a module a promise.
 
+mod bits;
+mod cases;
+mod effects;
+mod errors;
 mod flat;
+mod gradients;
 mod graph_functions;
 mod op_sweep;
+mod printing;
+mod random_graphs;
+mod symbols;
+mod tidy;
+mod training;
 
 #[global_allocator]
 static ALLOCATOR: entigrad_tests::allocation::Counting = entigrad_tests::allocation::Counting;

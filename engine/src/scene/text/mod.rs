@@ -7,5 +7,5 @@ mod tokens;
 
 pub use diagnostic::Diagnostic;
 
-pub(crate) use names::{nearest, suggestion};
+pub(crate) use names::suggestion;
 pub(crate) use outline::{Node, Outline};

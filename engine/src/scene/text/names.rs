@@ -1,9 +1,11 @@
 //! What somebody may have meant by a name that is not known.
 
 /// The known name that is nearest to `given`, where one is near: letters in another case, or few edits away.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = given.to_lowercase();
-    let edits_max = (given.chars().count() / 3).max(1);
+    // Of a name of two letters, one edit leaves too little.
+    let length = given.chars().count();
+    let edits_max = if length < 3 { 0 } else { (length / 3).max(1) };
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_lowercase());
     // The first of equals wins, so the answer depends on the order of the known names alone.
     let near = known.into_iter().map(|name| (distance(name), name)).min_by_key(|(edits, _)| *edits);

@@ -84,6 +84,15 @@ impl Outline {
         self.0.iter().rfind(|node| node.is_container && !node.is_closed)
     }
 
+    /// The text in quotes that ends at a place and goes over lines, as one does whose quote is missing.
+    pub fn broken_text(&self, text: &str, place: usize) -> Option<&Node> {
+        let is_broken = |node: &&Node| {
+            let value = &text[node.value.clone()];
+            node.value.end == place && value.starts_with('"') && value.contains('\n')
+        };
+        self.0.iter().find(is_broken)
+    }
+
     /// The value whose field name is `name` and stands nearest to a place.
     pub fn named(&self, text: &str, name: &str, place: usize) -> Option<&Node> {
         let named = |node: &&Node| node.name.clone().is_some_and(|range| text.get(range) == Some(name));

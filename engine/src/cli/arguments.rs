@@ -1,0 +1,53 @@
+//! What may be typed.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "Exit codes: 0 it went well; 1 the run failed; 2 the scene, its data or the arguments are wrong";
+
+/// Train what a scene describes: a RON file that names data, a model, a loss and an optimiser.
+#[derive(Parser)]
+#[command(name = "entigrad", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Train a scene; write its parameters and metrics
+    Train(Train),
+    /// Print the graphs of a scene: forward pass, loss and training step
+    Inspect(Inspect),
+}
+
+/// Train a scene; write its parameters and metrics.
+///
+/// A line an epoch says how far it is. The parameters at the end are written as `parameters.safetensors`, the losses and
+/// accuracies as `metrics.csv`. What comes out depends on the scene, its data and the seed alone, never on the threads.
+#[derive(Args)]
+pub struct Train {
+    /// The scene, a RON file
+    pub scene: PathBuf,
+    /// Epochs to train for, in place of the scene's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub epochs: Option<u32>,
+    /// Seed of weights and shuffling, in place of the scene's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads to compute with; as many as the machine has where it is not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Folder for the files; `out/<scene name>` where it is not given
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Print the graphs of a scene: forward pass, loss and training step.
+#[derive(Args)]
+pub struct Inspect {
+    /// The scene, a RON file
+    pub scene: PathBuf,
+}

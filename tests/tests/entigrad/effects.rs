@@ -1,0 +1,106 @@
+//! Effects: assigns happen in program order, and what happened before a failure stays.
+
+use entigrad::prelude::*;
+
+fn counter() -> (Engine, VariableId) {
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let v = engine.non_trainable_variable(model, "v", 1.0_f64).unwrap();
+    (engine, v)
+}
+
+#[test]
+fn assigns_and_reads_of_one_variable_keep_their_order() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<(), Tensor>("f", move |t, ()| {
+        t.assign(v, t.read(v) + 1.0);
+        t.assign(v, t.read(v) * 2.0);
+        t.read(v)
+    });
+    assert_eq!(engine.call(f, ()).unwrap(), Tensor::from(4.0_f64));
+    assert_eq!(engine.call(f, ()).unwrap(), Tensor::from(10.0_f64));
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(10.0_f64));
+}
+
+#[test]
+fn a_value_read_before_an_assign_keeps_what_it_read() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<Tensor, Tensor>("f", move |t, x| {
+        let before = t.read(v);
+        t.assign(v, x);
+        before
+    });
+    assert_eq!(engine.call(f, Tensor::from(7.0_f64)).unwrap(), Tensor::from(1.0_f64));
+    assert_eq!(engine.call(f, Tensor::from(8.0_f64)).unwrap(), Tensor::from(7.0_f64));
+}
+
+#[test]
+fn effects_before_a_failure_stay_and_none_after_it_happen() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<(Tensor, Tensor), Tensor>("f", move |t, (x, places)| {
+        t.assign(v, t.read(v) + 1.0);
+        let picked = x.gather(places, 0).sum();
+        t.assign(v, t.read(v) + picked);
+        t.assign(v, t.read(v) + 100.0);
+        t.read(v)
+    });
+    let x = Tensor::from([10.0_f64, 20.0]);
+    let error = engine.call(f, (x.clone(), Tensor::from([2_i32]))).unwrap_err().to_string();
+    assert!(error.contains("index 2 at position 0 is out of range for axis 0 of length 2"), "{error}");
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(2.0_f64));
+    assert_eq!(engine.call(f, (x, Tensor::from([1_i32]))).unwrap(), Tensor::from(123.0_f64));
+}
+
+#[test]
+fn an_assign_without_any_use_happens() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<(), ()>("f", move |t, ()| t.assign(v, t.number(5.0, DType::F64)));
+    engine.call(f, ()).unwrap();
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(5.0_f64));
+}
+
+#[test]
+fn a_value_that_the_user_holds_is_not_changed_by_later_steps() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<(), ()>("f", move |t, ()| t.assign(v, t.read(v) * 2.0));
+    let held = engine.value(v).unwrap();
+    engine.call(f, ()).unwrap();
+    assert_eq!((held, engine.value(v).unwrap()), (Tensor::from(1.0_f64), Tensor::from(2.0_f64)));
+}
+
+#[test]
+fn a_variable_that_reaches_a_writing_function_in_two_ways_is_an_error() {
+    let (mut engine, v) = counter();
+    let model = engine.spawn_model("other");
+    engine.variable(model, "w", 1.0_f64).unwrap();
+    let f = engine.method::<(), ()>("f", move |t, model, ()| model.assign("w", t.read(v)));
+    engine.call(f, (model, ())).unwrap();
+    let w = engine.find_variable(model, "w").unwrap();
+    let g = engine.method::<(), ()>("g", move |t, model, ()| model.assign("w", t.read(w) + 1.0));
+    let error = engine.call(g, (model, ())).unwrap_err().to_string();
+    assert_eq!(error, "function `g` assigns `w`, which reaches it in two ways: captured and through a model");
+}
+
+#[test]
+fn what_a_panic_leaves_is_what_was_assigned_before_it() {
+    use entigrad::systems::ops::{Lowering, OpRow, OpTable, ROW};
+    use entigrad_components::Attributes;
+    let (mut engine, v) = counter();
+    let panicking = OpRow {
+        name: "panicking",
+        arity: Some(1),
+        infer: |infer| Ok(infer.operands[0].clone()),
+        lowering: Lowering::Kernel(|_, _| panic!("the kernel gives up")),
+        ..ROW
+    };
+    let mut table = OpTable::default();
+    let id = table.add(panicking).unwrap();
+    engine.world_mut().insert_resource(table);
+    let f = engine.function::<(), Tensor>("f", move |t, ()| {
+        t.assign(v, t.read(v) + 1.0);
+        t.emit(id, &[t.read(v)], Attributes::None)
+    });
+    let error = engine.call(f, ()).unwrap_err().to_string();
+    assert!(error.contains("function `f` broke while it ran: the kernel gives up"), "{error}");
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(2.0_f64));
+}

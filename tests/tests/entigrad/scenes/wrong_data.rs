@@ -1,0 +1,1 @@
+//! Data that are wrong: the file is then the CSV file.
