@@ -15,10 +15,8 @@ fn main() -> Result<(), Error> {
     });
     // The agent moves as its brain says; it should end at the origin.
     let loss = engine.function::<(ModelId, Tensor), Tensor>("distance", move |t, (model, position)| {
-        match t.call(brain, (model, position)) {
-            Some(step) => (position + step).square().mean(),
-            None => position.square().mean(),
-        }
+        let step = t.call(brain, (model, position));
+        (position + step).square().mean()
     });
 
     let mut agents = Vec::new();

@@ -109,6 +109,19 @@ pub trait Autodiff {
     }
 
     /// A graph function: the body is traced once for each structure, dtype and shape of its arguments.
+    ///
+    /// A traced value ends with its trace; keeping one does not compile:
+    ///
+    /// ```compile_fail
+    /// use entigrad::prelude::*;
+    /// use std::sync::Mutex;
+    /// let mut engine = Engine::new();
+    /// static LEAK: Mutex<Option<Value<'static>>> = Mutex::new(None);
+    /// engine.function::<Tensor, Tensor>("f", |_, x| {
+    ///     *LEAK.lock().unwrap() = Some(x);
+    ///     x
+    /// });
+    /// ```
     #[track_caller]
     fn function<A: Structure, R: Structure>(
         &mut self,

@@ -27,6 +27,8 @@ pub trait Structure: Sized + 'static {
     fn flatten(self, parts: &mut Flattened<'_>);
     /// Builds the traced form from a skeleton and traced leaves; `None` where the skeleton is of another structure.
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self::Traced<'t>>;
+    /// A traced form that stands in for the result of a call that could not be traced: what follows from it is not told.
+    fn stand_in<'t>(trace: Trace<'t>) -> Self::Traced<'t>;
     /// Takes a traced form apart.
     fn untrace<'t>(traced: Self::Traced<'t>, parts: &mut Untraced<'t>);
     /// Builds this from a skeleton and tensors; `None` where the skeleton is of another structure.
@@ -127,6 +129,9 @@ impl Structure for Tensor {
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Value<'t>> {
         matches!(next_token(&mut parts.tokens)?, Token::Leaf(_)).then(|| next_leaf(parts))?
     }
+    fn stand_in<'t>(trace: Trace<'t>) -> Value<'t> {
+        trace.poison(None)
+    }
     fn untrace<'t>(traced: Value<'t>, parts: &mut Untraced<'t>) {
         parts.tokens.push(Token::Leaf(traced.spec()));
         parts.leaves.push(traced);
@@ -150,6 +155,9 @@ macro_rules! tuple {
             fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self::Traced<'t>> {
                 (*next_token(&mut parts.tokens)? == Token::Tuple($count)).then_some(())?;
                 Some(($($part::traced(parts)?,)*))
+            }
+            fn stand_in<'t>(trace: Trace<'t>) -> Self::Traced<'t> {
+                ($($part::stand_in(trace),)*)
             }
             fn untrace<'t>(traced: Self::Traced<'t>, parts: &mut Untraced<'t>) {
                 parts.tokens.push(Token::Tuple($count));
@@ -181,6 +189,9 @@ impl<S: Structure> Structure for Vec<S> {
         let Token::Vector(count) = next_token(&mut parts.tokens)? else { return None };
         (0..*count).map(|_| S::traced(parts)).collect()
     }
+    fn stand_in<'t>(_: Trace<'t>) -> Self::Traced<'t> {
+        Vec::new()
+    }
     fn untrace<'t>(traced: Self::Traced<'t>, parts: &mut Untraced<'t>) {
         parts.tokens.push(Token::Vector(traced.len() as u32));
         traced.into_iter().for_each(|part| S::untrace(part, parts));
@@ -204,6 +215,9 @@ impl<S: Structure> Structure for Option<S> {
             Token::Present => Some(Some(S::traced(parts)?)),
             token => (*token == Token::Absent).then_some(None),
         }
+    }
+    fn stand_in<'t>(_: Trace<'t>) -> Self::Traced<'t> {
+        None
     }
     fn untrace<'t>(traced: Self::Traced<'t>, parts: &mut Untraced<'t>) {
         parts.tokens.push(if traced.is_some() { Token::Present } else { Token::Absent });
@@ -243,6 +257,9 @@ impl Structure for ModelId {
         let Token::Model(argument, _) = next_token(&mut parts.tokens)? else { return None };
         Some(TracedModel::new(parts.trace, *argument))
     }
+    fn stand_in<'t>(trace: Trace<'t>) -> TracedModel<'t> {
+        TracedModel::new(trace, u32::MAX)
+    }
     fn untrace<'t>(traced: TracedModel<'t>, parts: &mut Untraced<'t>) {
         parts.tokens.push(Token::Model(traced.argument(), traced.signature()));
     }
@@ -266,6 +283,9 @@ impl Structure for Entity {
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self> {
         if let Token::Entity(entity) = next_token(&mut parts.tokens)? { Some(*entity) } else { None }
     }
+    fn stand_in<'t>(_: Trace<'t>) -> Self {
+        Self::PLACEHOLDER
+    }
     fn untrace<'t>(traced: Self, parts: &mut Untraced<'t>) {
         parts.tokens.push(Token::Entity(traced));
     }
@@ -285,6 +305,9 @@ macro_rules! host_value {
             }
             fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self> {
                 if let Token::Static($token) = next_token(&mut parts.tokens)? { $from } else { None }
+            }
+            fn stand_in<'t>(_: Trace<'t>) -> Self {
+                Self::default()
             }
             fn untrace<'t>(traced: Self, parts: &mut Untraced<'t>) {
                 let $value = traced;

@@ -93,7 +93,13 @@ impl Tensor {
         let [rows, columns] = *self.shape() else {
             return Err(TensorError::NoAxis { axis: 1, shape: self.shape().to_vec() });
         };
-        let strides = (Dyn(columns.max(1)), Dyn(1));
+        // nalgebra asks that strides fit the elements also where there are none.
+        let strides = match (rows, columns) {
+            (0, 0) => (Dyn(1), Dyn(1)),
+            (0, _) => (Dyn(1), Dyn(0)),
+            (_, 0) => (Dyn(0), Dyn(1)),
+            (_, _) => (Dyn(columns), Dyn(1)),
+        };
         let elements = self.elements::<T>()?;
         Ok(MatrixView::from_slice_with_strides_generic(elements, Dyn(rows), Dyn(columns), strides.0, strides.1))
     }

@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-const EXIT_CODES: &str = "Exit codes: 0 it went well; 1 the run failed; 2 the scene, its data or the arguments are wrong";
+const EXIT_CODES: &str =
+    "Exit codes: 0 it went well; 1 the run failed; 2 the scene, its data or the arguments are wrong";
 
 /// Train what a scene describes: a RON file that names data, a model, a loss and an optimiser.
 #[derive(Parser)]

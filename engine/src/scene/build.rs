@@ -44,16 +44,12 @@ fn build_checked(settings: &Settings, data: &DataSet, seed: u64) -> Result<Built
 
     let (layer_count, activation, loss_kind) = (layers.len(), *activation, settings.loss);
     let forward = engine.method::<Tensor, Tensor>("forward", move |_, model, x| mlp(model, x, layer_count, activation));
-    let loss =
-        engine.function::<Arguments, Tensor>("loss", move |t, (model, x, y)| match t.call(forward, (model, x)) {
-            Some(output) => loss_value(output, y, loss_kind),
-            None => t.number(0.0, DType::F32),
-        });
-    let evaluate = engine.function::<Arguments, (Tensor, Option<Tensor>)>("evaluate", move |t, (model, x, y)| match t
-        .call(forward, (model, x))
-    {
-        Some(output) => (loss_value(output, y, loss_kind), correct_count(output, y, loss_kind)),
-        None => (t.number(0.0, DType::F32), None),
+    let loss = engine.function::<Arguments, Tensor>("loss", move |t, (model, x, y)| {
+        loss_value(t.call(forward, (model, x)), y, loss_kind)
+    });
+    let evaluate = engine.function::<Arguments, (Tensor, Option<Tensor>)>("evaluate", move |t, (model, x, y)| {
+        let output = t.call(forward, (model, x));
+        (loss_value(output, y, loss_kind), correct_count(output, y, loss_kind))
     });
     // A batch, the smaller last one and the test rows differ in their number alone, which is one dim of one trace.
     let specs = [with_rows(&data.train.inputs), with_rows(&data.train.targets)];

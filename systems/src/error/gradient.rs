@@ -2,6 +2,8 @@
 
 use entigrad_components::{Origin, TensorSpec};
 
+use std::sync::Arc;
+
 use super::TraceError;
 
 /// Why something has no gradient.
@@ -43,6 +45,12 @@ pub enum GradientError {
         given: TensorSpec,
         /// The operand.
         wanted: TensorSpec,
+    },
+    /// A rule or an optimiser that panicked.
+    #[error("a rule panicked: {message}")]
+    RulePanicked {
+        /// What the panic said.
+        message: Arc<str>,
     },
     /// A rule whose ops were refused.
     #[error(transparent)]

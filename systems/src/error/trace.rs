@@ -65,6 +65,9 @@ pub enum TraceCause {
         /// Where it was used.
         ours: Arc<str>,
     },
+    /// Something was asked of a stand-in; why it is one is recorded already.
+    #[error("this stands in for the result of a call that could not be traced")]
+    StandIn,
     /// A called function could not be traced.
     #[error(transparent)]
     Inner(Box<Error>),

@@ -62,7 +62,7 @@ fn version(world: &World, model: Entity) -> ModelVersion {
     world.get::<ModelVersion>(model).copied().unwrap_or_default()
 }
 
-fn bindings<'w>(world: &'w World, model: Entity) -> impl Iterator<Item = (Entity, &'w Binding)> {
+fn bindings(world: &World, model: Entity) -> impl Iterator<Item = (Entity, &Binding)> {
     let bindings = world.get::<Bindings>(model).map(Bindings::as_slice).unwrap_or_default();
     bindings.iter().filter_map(|entity| Some((*entity, world.get::<Binding>(*entity)?)))
 }

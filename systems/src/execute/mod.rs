@@ -34,7 +34,7 @@ pub struct Job {
     pub variables: Arc<[Entity]>,
 }
 
-/// What a job gave.
+/// What a job gave, or the values of its variables before it ran.
 pub type Outcome = Result<Vec<Tensor>, Error>;
 
 /// Runs one job.
@@ -54,7 +54,7 @@ pub fn execute(world: &mut World, jobs: &[Job]) -> Vec<Outcome> {
     }
     // Collect: jobs in groups that share what one of them writes, each group with the values of its variables.
     let groups = groups(jobs);
-    let collected: Vec<Vec<(usize, Result<Vec<Tensor>, Error>)>> = groups
+    let collected: Vec<Vec<(usize, Outcome)>> = groups
         .iter()
         .map(|group| group.iter().map(|place| (*place, collect(world, &jobs[*place]))).collect())
         .collect();
@@ -80,7 +80,7 @@ struct Ran {
 }
 
 /// The values of a job's variables, once all are known to be alive and of the right spec.
-fn collect(world: &World, job: &Job) -> Result<Vec<Tensor>, Error> {
+fn collect(world: &World, job: &Job) -> Outcome {
     let skeleton = &job.instance.skeleton;
     check_functions(world, &skeleton.name, &skeleton.functions)?;
     let mut values = Vec::with_capacity(job.variables.len());
@@ -118,7 +118,7 @@ fn commit(world: &mut World, job: &Job, values: Vec<Tensor>) {
 }
 
 /// Runs the jobs of one group in order, each on what those before it left.
-fn run_group(jobs: &[Job], group: Vec<(usize, Result<Vec<Tensor>, Error>)>) -> Vec<Ran> {
+fn run_group(jobs: &[Job], group: Vec<(usize, Outcome)>) -> Vec<Ran> {
     let is_shared = group.len() > 1;
     let mut latest: EntityHashMap<Tensor> = EntityHashMap::default();
     let mut ran = Vec::with_capacity(group.len());

@@ -1,6 +1,8 @@
 //! What is made of a function's graph: its value and gradient, or a whole training step.
 
 use entigrad_components::{Static, Token};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::reverse::{Cotangent, reverse};
@@ -8,6 +10,7 @@ use crate::error::{Error, GradientError};
 use crate::graph::{Graph, NodeId, flatten};
 use crate::ops::{self, OpTable};
 use crate::optimize::{self, Optimizer};
+use crate::trace::pass::panic_message;
 use crate::trace::{Trace, TraceState, Value};
 
 /// What is made of a function's graph.
@@ -55,15 +58,18 @@ pub fn derive(table: &OpTable, graph: &Arc<Graph>, derivation: &Derivation, name
     let target = target(&flat).map_err(failed)?;
     let state = TraceState::resume(table, (*flat).clone());
     let trace = state.trace();
-    let outcome = match derivation {
+    let emit = || match derivation {
         Derivation::ValueAndGradient(sources) => value_and_gradient(trace, table, &flat, target, *sources),
         Derivation::Step(optimizer) => step(trace, table, &flat, target, &**optimizer).map(|()| None),
     };
+    // Rules and optimisers may be a user's own.
+    let outcome = catch_unwind(AssertUnwindSafe(emit));
     let (mut derived, errors) = state.finish();
     if let Some(error) = errors.into_iter().next() {
         return Err(failed(GradientError::Rule(Box::new(error))));
     }
-    if let Some((tokens, gradients)) = outcome.map_err(failed)? {
+    let panicked = |panic: Box<dyn Any + Send>| failed(GradientError::RulePanicked { message: panic_message(&*panic) });
+    if let Some((tokens, gradients)) = outcome.map_err(panicked)?.map_err(failed)? {
         derived.output_skeleton =
             [Token::Tuple(2)].into_iter().chain(flat.output_skeleton.iter().cloned()).chain(tokens).collect();
         derived.outputs.extend(gradients);

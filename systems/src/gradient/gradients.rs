@@ -5,7 +5,7 @@ use entigrad_components::{Static, Tensor, Token, VariableId};
 
 use crate::error::Error;
 use crate::structure::{Flattened, Rebuilt, Structure, TracedParts, Untraced, next_token};
-use crate::trace::Value;
+use crate::trace::{Trace, Value};
 use entigrad_components::{WeakReference, WeakSource};
 
 /// Gradients by variable, in the variables' order of creation. Each has its variable's dtype and shape; what the result
@@ -103,6 +103,10 @@ impl Structure for Gradients {
             entries.push((place, is_connected, parts.trace.weak(place), value));
         }
         Some(TracedGradients { entries })
+    }
+
+    fn stand_in<'t>(_: Trace<'t>) -> TracedGradients<'t> {
+        TracedGradients { entries: Vec::new() }
     }
 
     fn untrace<'t>(traced: TracedGradients<'t>, parts: &mut Untraced<'t>) {

@@ -7,7 +7,8 @@ use super::sample::{floats, sample, sample_with};
 use crate::error::OpError;
 use crate::kernels;
 
-/// A source's spec is known where it is emitted ([`crate::trace::Trace::emit_source`]), so no rule infers it.
+/// The spec of a source, an assign or a call is known where the trace puts it in, so no rule infers it, and nobody can emit
+/// one otherwise.
 const SOURCE: OpRow = OpRow { derivative: Derivative::Zero, lowering: Lowering::Source, ..ROW };
 
 /// A leaf of the arguments.
@@ -60,7 +61,6 @@ pub const ASSIGN: OpRow = OpRow {
     name: "assign",
     doc: "Gives a variable a new value of its spec. An effect: it happens whenever the function runs, in program order.",
     arity: Some(1),
-    infer: |infer| Ok(infer.operands[0].clone()),
     derivative: Derivative::Stop,
     lowering: Lowering::Assign,
     ..ROW
@@ -71,7 +71,6 @@ pub const CALL: OpRow = OpRow {
     name: "call",
     doc: "Runs a concrete function on the operands; its results follow as `result` ops. Inlined before gradients and plans.",
     arity: None,
-    infer: |_| Ok(TensorSpec { dtype: DType::Bool, dims: [Dim::Known(0)].into_iter().collect() }),
     derivative: Derivative::Inlined,
     lowering: Lowering::Inlined,
     ..ROW

@@ -16,6 +16,7 @@ use entigrad_components::{
     Attributes, CacheKey, CreationIndex, DType, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor, TensorSpec,
     Token, Variable, WeakReference, WeakSource,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::{Error, GradientError};
@@ -26,6 +27,7 @@ use crate::names;
 use crate::ops::{self, OpTable};
 use crate::plan::{instance_for, plan};
 use crate::simplify::simplify;
+use crate::trace::pass::panic_message;
 use crate::trace::{self, Trace, TraceState, Value};
 use entigrad_components::Origin;
 
@@ -132,15 +134,14 @@ pub(crate) fn update_graph(
         created: 0,
         is_written: false,
     });
-    append_update(trace, optimizer, place, gradient);
+    let outcome = catch_unwind(AssertUnwindSafe(|| append_update(trace, optimizer, place, gradient)));
     let (graph, errors) = state.finish();
-    match errors.into_iter().next() {
-        None => Ok(graph),
-        Some(error) => {
-            let cause = GradientError::Rule(Box::new(error));
-            Err(Error::Gradient { function: name, cause })
-        }
-    }
+    let cause = match (errors.into_iter().next(), outcome) {
+        (None, Ok(())) => return Ok(graph),
+        (Some(error), _) => GradientError::Rule(Box::new(error)),
+        (None, Err(panic)) => GradientError::RulePanicked { message: panic_message(&*panic) },
+    };
+    Err(Error::Gradient { function: name, cause })
 }
 
 /// The optimiser that the optimize system uses for this variable's [`Gradient`]. Written by the user; read by the optimize

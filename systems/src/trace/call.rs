@@ -1,7 +1,9 @@
 //! Calling a function inside the trace of another one.
 
 use bevy_ecs::entity::Entity;
-use entigrad_components::{Attributes, CacheKey, Function, Kind, Token, WeakReference, WeakSource};
+use entigrad_components::{
+    Attributes, CacheKey, DType, Dim, Function, Kind, TensorSpec, Token, WeakReference, WeakSource,
+};
 use std::sync::Arc;
 
 use super::{Snapshot, Trace, Value, produce};
@@ -14,27 +16,32 @@ impl<'t> Trace<'t> {
     /// Calls a graph function on traced arguments. The inner function is traced at most once for a key, whoever calls it;
     /// what it reads and writes, this one does too.
     ///
-    /// Where the inner function cannot be traced, that is recorded, and `None` comes back: there is nothing of type `R` then.
+    /// Where the inner function cannot be traced, that is recorded, and a stand-in comes back.
     #[track_caller]
-    pub fn call<A: Structure, R: Structure>(
-        self,
-        function: Function<A, R>,
-        arguments: A::Traced<'t>,
-    ) -> Option<R::Traced<'t>> {
+    pub fn call<A: Structure, R: Structure>(self, function: Function<A, R>, arguments: A::Traced<'t>) -> R::Traced<'t> {
         let mut parts = Untraced { tokens: Vec::new(), leaves: Vec::new() };
         A::untrace(arguments, &mut parts);
-        let outcome = self.inner_graph(function.entity, function.world, &parts.tokens);
+        let outcome = self.check_ours(&parts.leaves);
+        let outcome = outcome.and_then(|()| {
+            let found = self.inner_graph(function.entity, function.world, &parts.tokens);
+            found.map_err(|error| TraceCause::Inner(Box::new(error)))
+        });
         let (graph, key, models) = match outcome {
             Ok(found) => found,
-            Err(error) => {
-                self.refuse(TraceCause::Inner(Box::new(error)), &parts.leaves);
-                return None;
+            Err(cause) => {
+                self.refuse(cause, &parts.leaves);
+                return R::stand_in(self);
             }
         };
         let weak = self.inner_weak(&graph, &models);
         let results = self.emit_call(function.entity, key, &graph, weak.clone(), &parts.leaves);
         let mut results = TracedParts { trace: self, tokens: &graph.output_skeleton, leaves: &results, weak: &weak };
-        R::traced(&mut results)
+        R::traced(&mut results).unwrap_or_else(|| {
+            let error =
+                Error::invalid(format!("function `{}` returns another structure than was asked for", graph.name));
+            self.refuse(TraceCause::Inner(Box::new(error)), &[]);
+            R::stand_in(self)
+        })
     }
 
     /// The graph of the concrete that an inner call needs; its key; the outer model argument of each of its own.
@@ -102,7 +109,12 @@ impl<'t> Trace<'t> {
             bodies.push(Body { function, key, graph: graph.clone(), weak: weak.clone() });
             bodies.len() - 1
         };
-        let call = self.emit(ops::CALL, operands, Attributes::Index(body as u32));
+        let call = self.push(
+            ops::CALL,
+            operands,
+            Attributes::Index(body as u32),
+            TensorSpec::new(DType::Bool, [Dim::Known(0)]),
+        );
         let results = graph.outputs.iter().enumerate().map(|(place, output)| {
             let spec = graph.node(*output).spec.clone();
             self.push(ops::RESULT, &[call], Attributes::Index(place as u32), spec)

@@ -10,21 +10,22 @@ mod model;
 mod operators;
 pub(crate) mod pass;
 mod value;
+mod weak;
 
 pub use claims::{Claims, Frame, Snapshot, TRACE_DEPTH_MAX};
 pub use model::TracedModel;
 pub use operators::Operand;
 pub use pass::{Request, trace};
 pub use value::Value;
+pub use weak::variable_path;
 
 pub(crate) use claims::produce;
 pub(crate) use pass::commit_draft;
 
-use bevy_ecs::entity::Entity;
 use entigrad_components::function::Constraint;
 use entigrad_components::{
-    Attributes, CreationIndex, DType, Dim, Dims, Model, ModelSignature, OpId, Origin, Scalar, Tensor, TensorSpec,
-    Token, Variable, VariableId, VariableOf, WeakReference, WeakSource,
+    Attributes, DType, Dim, Dims, ModelSignature, OpId, Origin, Scalar, Tensor, TensorSpec, Token, VariableId,
+    WeakSource,
 };
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -33,7 +34,6 @@ use std::sync::Arc;
 
 use crate::error::{OpError, TraceCause, TraceError};
 use crate::graph::{Graph, Node, NodeId};
-use crate::names;
 use crate::ops::{self, Infer, OpTable};
 
 /// A trace being written: what bodies, gradient rules and optimisers emit ops into.
@@ -181,7 +181,7 @@ impl<'t> Trace<'t> {
     pub fn assign(self, variable: VariableId, value: Value<'t>) {
         match self.captured(variable) {
             Ok(place) => self.assign_weak(place, value),
-            Err(cause) => self.record(cause),
+            Err(cause) => drop(self.refuse(cause, &[value])),
         }
     }
 
@@ -233,11 +233,7 @@ impl<'t> Trace<'t> {
     /// The spec that a row gives for these operands, with what must agree noted.
     #[track_caller]
     fn infer(self, op: OpId, operands: &[Value<'t>], attributes: &Attributes) -> Result<TensorSpec, TraceCause> {
-        for operand in operands {
-            if !std::ptr::eq(operand.trace.0, self.0) {
-                return Err(TraceCause::ForeignValue { theirs: operand.trace.name(), ours: self.name() });
-            }
-        }
+        self.check_ours(operands)?;
         let mut agreements = Vec::new();
         let outcome = {
             let graph = self.0.graph.borrow();
@@ -283,107 +279,33 @@ impl<'t> Trace<'t> {
     /// which answers `shape()`.
     #[track_caller]
     pub(crate) fn refuse(self, cause: TraceCause, operands: &[Value<'t>]) -> Value<'t> {
-        if !self.is_tainted(operands) {
+        if !self.is_tainted(operands) && !matches!(cause, TraceCause::StandIn) {
             self.record(cause);
         }
         let ours = operands.iter().find(|operand| std::ptr::eq(operand.trace.0, self.0));
-        let spec = ours.map_or_else(|| TensorSpec::scalar(DType::F32), |operand| operand.spec());
+        self.poison(ours.copied())
+    }
+
+    /// A stand-in for a refused value, of the spec of another one.
+    #[track_caller]
+    pub(crate) fn poison(self, like: Option<Value<'t>>) -> Value<'t> {
+        let spec = like.map_or_else(|| TensorSpec::scalar(DType::F32), |like| like.spec());
         let value = self.push(ops::POISON, &[], Attributes::None, spec);
         self.0.tainted.borrow_mut().insert(value.id);
         value
     }
 
+    /// Checks that values belong to this trace.
+    fn check_ours(self, values: &[Value<'t>]) -> Result<(), TraceCause> {
+        let foreign = values.iter().find(|value| !std::ptr::eq(value.trace.0, self.0));
+        match foreign {
+            Some(foreign) => Err(TraceCause::ForeignValue { theirs: foreign.trace.name(), ours: self.name() }),
+            None => Ok(()),
+        }
+    }
+
     fn is_tainted(self, operands: &[Value<'t>]) -> bool {
         let tainted = self.0.tainted.borrow();
         !tainted.is_empty() && operands.iter().any(|operand| tainted.contains(&operand.id))
-    }
-
-    /// The place of a variable among the weak references.
-    #[track_caller]
-    fn captured(self, variable: VariableId) -> Result<u32, TraceCause> {
-        let source = WeakSource::Captured(variable.entity);
-        if let Some(place) = self.0.weak_places.borrow().get(&source) {
-            return Ok(*place);
-        }
-        let Some(world) = self.0.snapshot.as_ref().map(|snapshot| snapshot.world) else {
-            return Err(stale_variable(Arc::from("?"), None));
-        };
-        let alive = world.get::<Variable>(variable.entity).filter(|_| variable.world == world.id());
-        let Some(found) = alive else {
-            let path = names::remembered(world, variable.entity).unwrap_or_else(|| "?".into());
-            return Err(stale_variable(path, names::owner_remembered(world, variable.entity)));
-        };
-        let path = variable_path(world, variable.entity, &found.name);
-        let created = world.get::<CreationIndex>(variable.entity).map_or(0, |index| index.0);
-        let function = self.name();
-        Ok(self.weak_place(WeakReference {
-            source,
-            spec: found.spec.clone(),
-            trainable: found.trainable,
-            path,
-            function,
-            origin: self.origin(),
-            created,
-            is_written: false,
-        }))
-    }
-
-    /// The place of a weak reference, which is added where it is new.
-    pub(crate) fn weak_place(self, weak: WeakReference) -> u32 {
-        let mut places = self.0.weak_places.borrow_mut();
-        *places.entry(weak.source.clone()).or_insert_with(|| {
-            let mut graph = self.0.graph.borrow_mut();
-            graph.weak.push(weak);
-            self.0.current.borrow_mut().push(None);
-            (graph.weak.len() - 1) as u32
-        })
-    }
-
-    /// The value of a weak reference now: after an assign the assigned value itself.
-    #[track_caller]
-    pub(crate) fn read_weak(self, place: u32) -> Value<'t> {
-        let current = self.0.current.borrow()[place as usize];
-        if let Some(id) = current {
-            return Value { trace: self, id };
-        }
-        let spec = self.0.graph.borrow().weak[place as usize].spec.clone();
-        let value = self.emit_source(ops::READ, Attributes::Index(place), spec);
-        self.0.current.borrow_mut()[place as usize] = Some(value.id);
-        value
-    }
-
-    #[track_caller]
-    pub(crate) fn assign_weak(self, place: u32, value: Value<'t>) {
-        let (wanted, path) = {
-            let weak = &self.0.graph.borrow().weak[place as usize];
-            (weak.spec.clone(), weak.path.clone())
-        };
-        let given = value.spec();
-        if given != wanted {
-            self.refuse(TraceCause::Assign { path, wanted, given }, &[value]);
-            return;
-        }
-        // The value is assigned as it is: the op's own value is nothing that anyone reads.
-        self.emit(ops::ASSIGN, &[value], Attributes::Index(place));
-        self.0.graph.borrow_mut().weak[place as usize].is_written = true;
-        self.0.current.borrow_mut()[place as usize] = Some(value.id);
-    }
-
-    /// What a weak reference is.
-    pub(crate) fn weak(self, place: u32) -> WeakReference {
-        self.0.graph.borrow().weak[place as usize].clone()
-    }
-}
-
-fn stale_variable(path: Arc<str>, model: Option<Arc<str>>) -> TraceCause {
-    TraceCause::StaleVariable { path, model }
-}
-
-/// `model/name` of a variable that lives.
-pub fn variable_path(world: &bevy_ecs::world::World, variable: Entity, name: &str) -> Arc<str> {
-    let model = world.get::<VariableOf>(variable).and_then(|owner| world.get::<Model>(owner.0));
-    match model {
-        Some(model) => format!("{}/{name}", model.name).into(),
-        None => name.into(),
     }
 }

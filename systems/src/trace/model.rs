@@ -28,12 +28,14 @@ impl<'t> TracedModel<'t> {
         self.argument
     }
 
+    /// The variables of every model that this trace serves; none of a stand-in.
     pub(crate) fn signature(self) -> Arc<ModelSignature> {
-        self.trace.0.models[self.argument as usize].signature.clone()
+        let model = self.trace.0.models.get(self.argument as usize);
+        model.map_or_else(|| Arc::new(ModelSignature::new(Vec::new())), |model| model.signature.clone())
     }
 
-    pub(crate) fn name(self) -> Arc<str> {
-        self.trace.0.models[self.argument as usize].name.clone()
+    fn name(self) -> Arc<str> {
+        self.trace.0.models.get(self.argument as usize).map_or_else(|| "?".into(), |model| model.name.clone())
     }
 
     /// The value of the variable of this path (`"w"`, `"layers/0/w"`) at this point of the program.
@@ -68,6 +70,10 @@ impl<'t> TracedModel<'t> {
 
     #[track_caller]
     fn role(self, path: &str) -> Result<u32, TraceCause> {
+        // Of a stand-in nothing is told but why it is one.
+        if self.argument == u32::MAX {
+            return Err(TraceCause::StandIn);
+        }
         let signature = self.signature();
         let Some(entry) = signature.get(path) else {
             let (model, path) = (self.name(), path.into());

@@ -91,7 +91,7 @@ impl Case {
         let gradient = engine.value_and_gradient_of_arguments(product).map_err(words)?;
         let along = engine.function::<Arguments, Tensor>("along", move |t, ((x, cotangent), direction)| {
             let zero = cotangent.sum() * 0.0;
-            let Some((_, (cotangents, _))) = t.call(gradient, (x, cotangent)) else { return zero };
+            let (_, (cotangents, _)) = t.call(gradient, (x, cotangent));
             let pairs = cotangents.into_iter().zip(direction).filter(|(cotangent, _)| cotangent.dtype().is_float());
             pairs.fold(zero, |sum, (cotangent, direction)| sum + (cotangent * direction).sum())
         });

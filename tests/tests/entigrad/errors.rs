@@ -149,7 +149,7 @@ fn assigning_another_spec_is_refused() {
 fn an_inner_function_that_cannot_be_traced_is_told_from_inside_out() {
     let mut engine = Engine::new();
     let inner = engine.function::<Tensor, Tensor>("inner", |_, x| x.reshape([4]));
-    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x).unwrap_or(x) + 1.0);
+    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x) + 1.0);
     let error = without_places(&engine.call(outer, vector()).unwrap_err().to_string());
     assert_eq!(
         error,
@@ -174,7 +174,7 @@ fn a_stale_variable_met_while_tracing_is_told_by_its_path() {
 fn a_called_function_that_was_despawned_is_told() {
     let mut engine = Engine::new();
     let inner = engine.function::<Tensor, Tensor>("inner", |_, x| x * 2.0);
-    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x).unwrap_or(x));
+    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x));
     assert_eq!(engine.call(outer, Tensor::from(2.0_f32)).unwrap(), Tensor::from(4.0_f32));
     engine.despawn(inner);
     let error = engine.call(outer, Tensor::from(2.0_f32)).unwrap_err().to_string();
@@ -236,6 +236,85 @@ fn ids_of_another_world_and_of_the_dead_are_told() {
     assert!(engine.despawn(model) && !engine.despawn(model));
     let error = engine.variable(model, "v", 1.0_f32).unwrap_err().to_string();
     assert_eq!(error, "the model `model` was despawned");
+}
+
+#[test]
+fn a_variable_of_another_world_is_told_while_tracing() {
+    let (mut engine, mut other) = (Engine::new(), Engine::new());
+    let model = other.spawn_model("model");
+    let v = other.variable(model, "v", 1.0_f32).unwrap();
+    let f = engine.function::<(), Tensor>("f", move |t, ()| t.read(v));
+    let error = without_places(&engine.call(f, ()).unwrap_err().to_string());
+    let wanted = "this variable belongs to another world: ids are only good in the world that made them (HERE)";
+    assert_eq!(error, format!("function `f` cannot be traced: {wanted}"));
+}
+
+#[test]
+fn what_follows_from_a_call_that_could_not_be_traced_is_not_told() {
+    type Everything = (ModelId, Vec<Tensor>, Option<Tensor>, Tensor, Entity, bool);
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let inner = engine.function::<(ModelId, Tensor), Everything>("inner", |_, (model, x)| {
+        (model, vec![x], None, x.reshape([4]), Entity::PLACEHOLDER, true)
+    });
+    let outer = engine.function::<(ModelId, Tensor), Tensor>("outer", move |t, (model, x)| {
+        let (model, list, _, value, _, _) = t.call(inner, (model, x));
+        model.assign("missing", value);
+        model.read("missing") + list[0] + value.matmul(value)
+    });
+    let error = without_places(&engine.call(outer, (model, vector())).unwrap_err().to_string());
+    let wanted = "function `inner` cannot be traced: `reshape` of f32[3]: 3 elements do not fill [4] (HERE) (HERE)";
+    assert_eq!(error, format!("function `outer` cannot be traced: {wanted}"));
+}
+
+#[test]
+fn a_rule_or_an_optimizer_that_panics_is_an_error() {
+    use entigrad::systems::ops::{self, Derivative, OpRow, OpTable};
+    use entigrad::systems::optimize::{StateSpec, Update, Updated};
+    let table = OpTable::default();
+    let row = table.row(ops::EXP).unwrap().clone();
+    let derivative = Derivative::Rule(&[Some(|r| r.x(7))]);
+    let mut engine = entigrad_tests::sweep::engine_with(&table.with_replaced(ops::EXP, OpRow { derivative, ..row }));
+    let f = engine.function::<Tensor, Tensor>("f", |_, x| x.exp());
+    let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
+    let error = engine.call(gradient, Tensor::from(1.0_f32)).unwrap_err().to_string();
+    assert!(error.starts_with("function `f` has no gradient: a rule panicked: index out of bounds"), "{error}");
+
+    struct Broken;
+    impl Optimizer for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+        fn settings(&self) -> Vec<f64> {
+            Vec::new()
+        }
+        fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn states(&self) -> Vec<StateSpec> {
+            Vec::new()
+        }
+        fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
+            Updated { value: update.states[0], states: Vec::new() }
+        }
+    }
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let v = engine.variable(model, "v", 1.0_f32).unwrap();
+    let loss = engine.function::<(), Tensor>("loss", move |t, ()| t.read(v).square());
+    let trainer = engine.train(loss, ()).with(Broken).spawn().unwrap();
+    let error = engine.run(trainer, 1).unwrap_err().to_string();
+    assert!(error.contains("a rule panicked: index out of bounds"), "{error}");
+}
+
+#[test]
+fn a_source_or_an_effect_cannot_be_emitted_by_hand() {
+    use entigrad::systems::ops;
+    use entigrad_components::Attributes;
+    for id in [ops::INPUT, ops::CAPTURE, ops::READ, ops::ASSIGN, ops::CALL, ops::RESULT, ops::POISON] {
+        let text = refused(vector(), move |t, x| t.emit(id, &[x], Attributes::None));
+        assert!(text.contains("the op was emitted wrongly"), "{text}");
+    }
 }
 
 #[test]

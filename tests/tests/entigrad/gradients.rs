@@ -13,8 +13,7 @@ fn the_mixed_derivative_of_y_times_x_squared_at_3_0_is_6() {
     let mut engine = Engine::new();
     let f = engine.function::<(Tensor, Tensor), Tensor>("f", |_, (x, y)| y * x.square());
     let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
-    let by_x =
-        engine.function::<(Tensor, Tensor), Tensor>("by_x", move |t, (x, y)| t.call(gradient, (x, y)).unwrap().1.0);
+    let by_x = engine.function::<(Tensor, Tensor), Tensor>("by_x", move |t, (x, y)| t.call(gradient, (x, y)).1.0);
     let second = engine.value_and_gradient_of_arguments(by_x).unwrap();
     let (by_x, (by_xx, by_xy)) = engine.call(second, (Tensor::from(3.0_f64), Tensor::from(0.0_f64))).unwrap();
     assert_eq!((item(&by_x), item(&by_xx), item(&by_xy)), (0.0, 0.0, 6.0));
@@ -38,7 +37,7 @@ fn repeated_gradients_of_a_cosine_go_round() {
     for _ in 0..=4 {
         values.push(item(&engine.call(f, Tensor::from(at)).unwrap()));
         let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
-        f = engine.function::<Tensor, Tensor>("slope", move |t, x| t.call(gradient, x).unwrap().1);
+        f = engine.function::<Tensor, Tensor>("slope", move |t, x| t.call(gradient, x).1);
     }
     let wanted = [at.cos(), -at.sin(), -at.cos(), at.sin(), at.cos()];
     for (value, wanted) in values.into_iter().zip(wanted) {
@@ -51,9 +50,9 @@ fn the_cube_has_right_derivatives_up_to_the_third() {
     let mut engine = Engine::new();
     let f = engine.function::<Tensor, Tensor>("cube", |_, x| x * x * x);
     let first = engine.value_and_gradient_of_arguments(f).unwrap();
-    let slope = engine.function::<Tensor, Tensor>("slope", move |t, x| t.call(first, x).unwrap().1);
+    let slope = engine.function::<Tensor, Tensor>("slope", move |t, x| t.call(first, x).1);
     let second = engine.value_and_gradient_of_arguments(slope).unwrap();
-    let curve = engine.function::<Tensor, Tensor>("curve", move |t, x| t.call(second, x).unwrap().1);
+    let curve = engine.function::<Tensor, Tensor>("curve", move |t, x| t.call(second, x).1);
     let third = engine.value_and_gradient_of_arguments(curve).unwrap();
     let (second, third) = engine.call(third, Tensor::from(2.0_f64)).unwrap();
     assert_eq!((item(&second), item(&third)), (12.0, 6.0));

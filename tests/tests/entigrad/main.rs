@@ -11,6 +11,7 @@ mod op_sweep;
 mod printing;
 mod random_graphs;
 mod symbols;
+mod tensors;
 mod tidy;
 mod training;
 

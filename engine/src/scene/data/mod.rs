@@ -10,7 +10,7 @@ use super::load::{Scene, utf8};
 use super::schema::{Inputs, Loss, Model};
 use super::text::suggestion;
 use scale::scale;
-use table::Table;
+use table::{Table, quoted};
 
 /// What a scene is trained and tested on.
 pub(crate) struct DataSet {
@@ -136,8 +136,8 @@ fn class(table: &Table<'_>, row: usize, column: usize, class_count: usize) -> Re
     if number.fract() == 0.0 && (0.0..class_count as f64).contains(&number) {
         return Ok(number as i32);
     }
-    let (cell, last) = (table.cell(row, column), class_count.saturating_sub(1));
-    let message = format!("`{cell}` is no class: the last layer is {class_count} wide, so classes are 0 to {last}");
+    let (cell, last) = (quoted(table.cell(row, column)), class_count.saturating_sub(1));
+    let message = format!("{cell} is no class: the last layer is {class_count} wide, so classes are 0 to {last}");
     Err(table.wrong_cell(row, column, message))
 }
 

@@ -7,6 +7,14 @@ use std::path::Path;
 use crate::scene::error::SceneError;
 use crate::scene::text::Diagnostic;
 
+/// A cell longer than this is not repeated in a message.
+const CELL_BYTES_MAX: usize = 40;
+
+/// A cell as messages name it.
+pub(crate) fn quoted(cell: &str) -> String {
+    if cell.len() > CELL_BYTES_MAX { "this".to_owned() } else { format!("`{cell}`") }
+}
+
 /// A CSV file: a line of column names, then rows of as many cells.
 pub(crate) struct Table<'a> {
     path: &'a Path,
@@ -58,7 +66,7 @@ impl<'a> Table<'a> {
             Err(_) if cell.is_empty() => {
                 Err(self.wrong_cell(row, column, "the cell is empty: a number is needed here"))
             }
-            Err(_) => Err(self.wrong_cell(row, column, format!("`{cell}` is not a number"))),
+            Err(_) => Err(self.wrong_cell(row, column, format!("{} is not a number", quoted(cell)))),
         }
     }
 

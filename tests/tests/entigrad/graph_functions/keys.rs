@@ -50,7 +50,7 @@ fn another_dtype_rank_or_shape_is_a_trace_each() {
 fn shapes_that_a_joined_string_would_confuse_are_two_traces_also_through_a_nested_function() {
     let mut engine = Engine::new();
     let inner = engine.function::<Tensor, Tensor>("inner", |_, x| x.sum());
-    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x).unwrap());
+    let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x));
     let (tall, wide) = (vec![vec![1.0_f32; 1]; 12], vec![vec![1.0_f32; 21]; 1]);
     assert_eq!(engine.call(outer, Tensor::try_from(tall).unwrap()).unwrap(), Tensor::from(12.0_f32));
     assert_eq!(engine.call(outer, Tensor::try_from(wide).unwrap()).unwrap(), Tensor::from(21.0_f32));
@@ -136,7 +136,7 @@ fn a_trace_that_fails_leaves_nothing_behind_and_is_tried_again() {
     let (in_inner, in_outer) = (is_broken.clone(), is_broken.clone());
     let inner = engine.function::<Tensor, Tensor>("inner", move |_, x| x.square());
     let outer = engine.function::<Tensor, Tensor>("outer", move |t, x| {
-        let squared = t.call(inner, x).unwrap();
+        let squared = t.call(inner, x);
         match in_outer.load(Ordering::Relaxed) {
             1 => squared + x.reshape([7]),
             2 => panic!("the body gives up"),
@@ -167,7 +167,7 @@ fn thousands_of_requests_in_one_update_for_one_key_are_one_trace() {
     });
     let loss = engine.method::<Tensor, Tensor>("loss", move |t, model, x| {
         in_body.fetch_add(1, Ordering::Relaxed);
-        t.call(inner, x * model.read("w")).unwrap().sum()
+        t.call(inner, x * model.read("w")).sum()
     });
     for _ in 0..2000 {
         let model = engine.spawn_model("agent");
@@ -185,9 +185,9 @@ fn functions_that_call_each_other_in_a_circle_are_an_error_that_names_them() {
     let in_first = second.clone();
     let first = engine.function::<Tensor, Tensor>("first", move |t, x| {
         let second = in_first.lock().unwrap().unwrap();
-        t.call(second, x).unwrap_or(x)
+        t.call(second, x)
     });
-    *second.lock().unwrap() = Some(engine.function("second", move |t, x| t.call(first, x).unwrap_or(x)));
+    *second.lock().unwrap() = Some(engine.function("second", move |t, x| t.call(first, x)));
     let error = engine.call(first, Tensor::from(1.0_f32)).unwrap_err().to_string();
     assert!(error.contains("functions call each other without end: first -> second -> first"), "{error}");
 }
@@ -199,7 +199,7 @@ fn functions_that_call_each_other_with_ever_new_keys_are_an_error_and_no_stack_o
     let in_body = itself.clone();
     let f = engine.function::<(usize, Tensor), Tensor>("f", move |t, (counter, x)| {
         let itself = in_body.lock().unwrap().unwrap();
-        if counter == 0 { x } else { t.call(itself, (counter - 1, x * 2.0)).unwrap_or(x) }
+        if counter == 0 { x } else { t.call(itself, (counter - 1, x * 2.0)) }
     });
     *itself.lock().unwrap() = Some(f);
     assert_eq!(engine.call(f, (10, Tensor::from(1.0_f32))).unwrap(), Tensor::from(1024.0_f32));
