@@ -271,10 +271,14 @@ pub trait Autodiff {
         builder(world, loss.entity, parts)
     }
 
-    /// Runs `steps` steps of one trainer; the loss of the last one, before its update. Fails at the first step that does.
+    /// Runs `steps` steps of one trainer; the loss of the last one, before its update. Fails at the first step that does, and
+    /// for a trainer that failed before.
     fn run(&mut self, trainer: TrainerId, steps: u64) -> Result<Option<f64>, Error> {
         let world = self.enter();
         check(world, trainer)?;
+        if let Some(error) = crate::training::failure(world, trainer) {
+            return Err(error);
+        }
         for _ in 0..steps {
             training::run_step(world, &[trainer.entity]);
             if let Some(error) = crate::training::failure(world, trainer) {

@@ -8,7 +8,9 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::query::{With, Without};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, CreationIndex, DerivedFrom, Failed, ModelVersion, Tensor, Token, Trainer};
+use entigrad_components::{
+    CacheKey, CreationIndex, DerivedFrom, Failed, FuncGraph, ModelVersion, Tensor, Token, Trainer,
+};
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -124,6 +126,9 @@ fn next_tokens(world: &mut World, trainer: Entity) -> Result<(Vec<Token>, Models
                 *signature = model_signature(world, model).ok_or(gone)?;
             }
             Token::Tuple(_) | Token::Vector(_) | Token::Absent | Token::Present => {}
+            Token::Entity(entity) if world.get_entity(*entity).is_err() => {
+                return Err(Error::invalid(format!("the entity {entity} given as an argument was despawned")));
+            }
             Token::Static(_) | Token::Entity(_) | Token::Variable(_) => {}
         }
     }
@@ -318,6 +323,9 @@ fn is_current(world: &World, trainer: Entity, inputs: &[Tensor]) -> bool {
     let (Some(prepared), Some(feed)) = (world.get::<Prepared>(trainer), world.get::<Feed>(trainer)) else {
         return false;
     };
+    if world.get::<FuncGraph>(prepared.concrete).is_none() {
+        return false;
+    }
     let versions = feed.models.iter().zip(&prepared.versions);
     let mut versions = versions.filter_map(|(model, version)| Some((world.get::<ModelVersion>(*model)?, version)));
     let mut specs = prepared.key.leaf_specs();

@@ -81,13 +81,15 @@ pub(crate) fn check_size(dims: &[usize]) -> Option<Finding> {
 
 fn check_train(train: &Train) -> Option<Finding> {
     let Train { optimizer, batch_rows, epochs } = train;
+    // Parameters are f32, so these numbers are met as f32.
     let positive = |name: &str, value: f64| {
-        let message = format!("is {value}: give a finite number above 0");
-        if value > 0.0 && value.is_finite() { None } else { finding(format!("train.optimizer.{name}"), message) }
+        let message = format!("is {value}: give a number above 0 that f32 can hold");
+        let is_held = value as f32 > 0.0 && (value as f32).is_finite();
+        if is_held { None } else { finding(format!("train.optimizer.{name}"), message) }
     };
     let fraction = |name: &str, value: f64| {
         let message = format!("is {value}: give a number from 0 up to, not including, 1");
-        if (0.0..1.0).contains(&value) { None } else { finding(format!("train.optimizer.{name}"), message) }
+        if (0.0..1.0).contains(&(value as f32)) { None } else { finding(format!("train.optimizer.{name}"), message) }
     };
     let found = match optimizer {
         Optimizer::Sgd { learning_rate, momentum } => {

@@ -35,10 +35,10 @@ pub enum SceneError {
     Diverged {
         /// The scene.
         scene: String,
-        /// Which loss.
-        what: &'static str,
-        /// Its value.
-        loss: f64,
+        /// Which.
+        what: String,
+        /// What it is.
+        value: f64,
         /// The epoch, from 1.
         epoch: u32,
     },

@@ -59,6 +59,11 @@ pub fn train(scene: &Scene, options: &Options, output: &mut dyn Write) -> Result
         epochs.push(metrics);
     }
     let parameters = parameters(&built).map_err(|cause| scene.failed(cause))?;
+    for (name, value) in &parameters {
+        let numbers = value.to_vec::<f32>().map_err(|cause| scene.failed(cause.into()))?;
+        let odd = numbers.into_iter().find(|number| !number.is_finite()).unwrap_or(0.0);
+        finite(scene, &format!("parameter `{name}`"), f64::from(odd), epoch_count)?;
+    }
     let step_count = built.engine.trainer(built.trainer).map_err(|cause| scene.failed(cause))?.step_count;
     let seconds = begin.elapsed().as_secs_f64();
 
@@ -87,12 +92,14 @@ fn joined(numbers: &[usize], joint: &str) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(joint)
 }
 
+fn finite(scene: &Scene, what: &str, value: f64, epoch: u32) -> Result<f64, SceneError> {
+    let (scene, what) = (scene.name.clone(), what.to_owned());
+    if value.is_finite() { Ok(value) } else { Err(SceneError::Diverged { scene, what, value, epoch }) }
+}
+
 /// Takes the steps of one epoch, then measures.
 fn run_epoch(built: &mut Built, scene: &Scene, data: &DataSet, epoch: u32) -> Result<EpochMetrics, SceneError> {
-    let finite = |what: &'static str, loss: f64| {
-        let scene = scene.name.clone();
-        if loss.is_finite() { Ok(loss) } else { Err(SceneError::Diverged { scene, what, loss, epoch }) }
-    };
+    let finite = |what: &str, value: f64| finite(scene, what, value, epoch);
     let (row_count, batch_rows) = (data.train.count(), scene.settings.train.batch_rows);
     let mut loss_sum = 0.0;
     for first in (0..row_count).step_by(batch_rows) {

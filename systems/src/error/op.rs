@@ -77,12 +77,28 @@ pub enum OpError {
         /// What they should fill.
         into: Dims,
     },
+    /// A host number that the tensor's dtype cannot hold.
+    #[error("the host number {number} is no {dtype}; cast the tensor first, for example with `.cast(DType::{})`", wider(*.dtype))]
+    HostNumber {
+        /// The number.
+        number: String,
+        /// The tensor's dtype.
+        dtype: DType,
+    },
     /// An axis without elements has no greatest one.
     #[error("there is no element to take the maximum of")]
     Empty,
     /// Another number of operands, or attributes of another form: a fault in a row or a rule.
     #[error("the op was emitted wrongly: {0}")]
     Malformed(&'static str),
+}
+
+/// A dtype that holds what this one does not.
+fn wider(dtype: DType) -> &'static str {
+    match dtype {
+        DType::I32 | DType::Bool => "F32",
+        DType::F32 | DType::F64 => "F64",
+    }
 }
 
 fn cast_name(dtype: DType) -> &'static str {

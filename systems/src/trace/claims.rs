@@ -8,6 +8,7 @@ use bevy_ecs::world::World;
 use entigrad_components::{CacheKey, FunctionCache, FunctionName, Kind, Model};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::ThreadId;
 
 use super::pass;
 use crate::error::Error;
@@ -16,6 +17,7 @@ use crate::gradient;
 use crate::graph::{Graph, collect};
 use crate::names;
 use crate::ops::OpTable;
+use crate::optimize;
 use crate::structure::Models;
 
 /// How deep functions may call each other.
@@ -81,8 +83,8 @@ struct Table {
 }
 
 enum Claim {
-    /// A request is tracing it.
-    By(usize),
+    /// A request is tracing it, on this thread.
+    By(usize, ThreadId),
     /// It is traced, or cannot be.
     Done(Result<Arc<Graph>, Error>),
 }
@@ -90,6 +92,9 @@ enum Claim {
 /// What asking for a claim gives.
 enum Answer {
     Mine,
+    /// It belongs to a request that waits below this one on the same thread, whose body handed work to rayon: waiting for it
+    /// would never end, so it is traced once more.
+    Below,
     Done(Result<Arc<Graph>, Error>),
     Circle,
 }
@@ -101,13 +106,16 @@ impl Claims {
         loop {
             match table.claims.get(wanted) {
                 None => {
-                    table.claims.insert(wanted.clone(), Claim::By(root));
+                    table.claims.insert(wanted.clone(), Claim::By(root, std::thread::current().id()));
                     return Answer::Mine;
                 }
                 Some(Claim::Done(outcome)) => return Answer::Done(outcome.clone()),
-                Some(Claim::By(holder)) => {
+                Some(Claim::By(holder, thread)) => {
                     if table.waits_for(*holder, root) {
                         return Answer::Circle;
+                    }
+                    if *thread == std::thread::current().id() {
+                        return Answer::Below;
                     }
                     table.waiting.insert(root, wanted.clone());
                     table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +141,7 @@ impl Table {
             if holder == root {
                 return true;
             }
-            let Some(Claim::By(next)) = self.waiting.get(&holder).and_then(|wanted| self.claims.get(wanted)) else {
+            let Some(Claim::By(next, _)) = self.waiting.get(&holder).and_then(|wanted| self.claims.get(wanted)) else {
                 return false;
             };
             holder = *next;
@@ -163,22 +171,26 @@ pub(crate) fn produce(
     match snapshot.claims.ask(&wanted, snapshot.root) {
         Answer::Done(outcome) => outcome,
         Answer::Circle => Err(Error::Cycle { chain: frame.chain() }),
+        Answer::Below => make(&Snapshot { frame: Some(&frame), ..snapshot.clone() }, table, function, key),
         Answer::Mine => {
-            let body = world.get::<Body>(function).ok_or_else(gone);
-            let snapshot = Snapshot { frame: Some(&frame), ..snapshot.clone() };
-            let outcome = body.and_then(|body| match body {
-                Body::Closure(closure) => pass::run_body(&snapshot, table, closure, frame.name.clone(), key.clone()),
-                Body::Derived { source, derivation } => {
-                    let graph = produce(&snapshot, table, *source, key)?;
-                    gradient::derive(table, &graph, derivation, frame.name.clone()).map(Arc::new)
-                }
-                Body::Update(optimizer) => {
-                    crate::optimize::update_graph(table, &**optimizer, frame.name.clone(), key.clone()).map(Arc::new)
-                }
-            });
+            let outcome = make(&Snapshot { frame: Some(&frame), ..snapshot.clone() }, table, function, key);
             snapshot.claims.settle(&wanted, &outcome);
             outcome
         }
+    }
+}
+
+/// Traces or derives the graph of the function at the top of the frame.
+fn make(snapshot: &Snapshot<'_>, table: &OpTable, function: Entity, key: &CacheKey) -> Result<Arc<Graph>, Error> {
+    let gone = || Error::gone(Kind::Function, names::remembered(snapshot.world, function));
+    let name = snapshot.frame.map_or_else(|| "?".into(), |frame| frame.name.clone());
+    match snapshot.world.get::<Body>(function).ok_or_else(gone)? {
+        Body::Closure(closure) => pass::run_body(snapshot, table, closure, name, key.clone()),
+        Body::Derived { source, derivation } => {
+            let graph = produce(snapshot, table, *source, key)?;
+            gradient::derive(table, &graph, derivation, name).map(Arc::new)
+        }
+        Body::Update(optimizer) => optimize::update_graph(table, &**optimizer, name, key.clone()).map(Arc::new),
     }
 }
 

@@ -240,7 +240,7 @@ impl<'t> Trace<'t> {
             let specs: SmallVec<[&TensorSpec; 4]> =
                 operands.iter().map(|operand| &graph.node(operand.id).spec).collect();
             let refused = |cause| {
-                let operands = specs.iter().map(|spec| TensorSpec::clone(spec)).collect();
+                let operands = specs.iter().map(|spec| (*spec).clone()).collect();
                 TraceCause::Op { op: self.0.table.name(op), operands, cause }
             };
             match self.0.table.row(op) {

@@ -1,10 +1,10 @@
 //! A traced value: what bodies compute with.
 
-use entigrad_components::{Attributes, Axes, DType, Dims, OpId, TensorSpec};
+use entigrad_components::{Attributes, Axes, DType, Dims, OpId, Scalar, TensorSpec};
 use std::fmt;
 
 use super::Trace;
-use crate::error::TraceCause;
+use crate::error::{OpError, TraceCause};
 use crate::graph::NodeId;
 use crate::ops::{self, broadcast_dims};
 
@@ -68,7 +68,15 @@ impl<'t> Value<'t> {
     /// A host number of this value's dtype, as a scalar that broadcasts.
     #[track_caller]
     pub(crate) fn scalar_like(self, number: f64) -> Self {
-        self.trace.number(number, self.dtype())
+        let dtype = self.dtype();
+        let held = Scalar::from_f64(number, dtype).to_f64();
+        // Rounding is what floats do; another integer, or infinity for a finite number, is not what was written.
+        let is_kept = if dtype.is_float() { held.is_finite() || !number.is_finite() } else { held == number };
+        if !is_kept {
+            let cause = OpError::HostNumber { number: format!("{number:?}"), dtype };
+            return self.trace.refuse(TraceCause::Op { op: "number", operands: vec![self.spec()], cause }, &[self]);
+        }
+        self.trace.number(number, dtype)
     }
 
     /// A host number of this value's dtype and shape.

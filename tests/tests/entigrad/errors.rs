@@ -65,6 +65,14 @@ fn refused_ops_name_themselves_their_operands_and_the_cure() {
             refused(vector(), |_, x| x.select(x, x)),
             "`select` of f32[3], f32[3] and f32[3]: it takes a bool condition, not f32",
         ),
+        (
+            refused(Tensor::from([1_i32]), |_, x| x * 2.5),
+            "`number` of i32[1]: the host number 2.5 is no i32; cast the tensor first, for example with `.cast(DType::F32)`",
+        ),
+        (
+            refused(vector(), |_, x| x * 1e300),
+            "`number` of f32[3]: the host number 1e300 is no f32; cast the tensor first, for example with `.cast(DType::F64)`",
+        ),
         (refused(vector(), |_, x| x.gather(x, 0)), "`gather` of f32[3] and f32[3]: it takes i32 indices, not f32"),
         (
             refused(Tensor::zeros(DType::F32, &[2, 0]).unwrap(), |_, x| x.max_over(&[1])),

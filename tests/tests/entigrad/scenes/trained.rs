@@ -129,8 +129,8 @@ fn a_number_is_learnt_from_standardised_columns_without_test_rows() {
 
 #[test]
 fn a_training_that_diverges_says_so_and_leaves_nothing() {
-    let wild = edited(SCENE, "Adam(learning_rate: 0.05)", "Sgd(learning_rate: 1e30)");
-    let folder = Folder::new(wild, DATA);
+    let wild = edited(&edited(SCENE, "Tanh", "Relu"), "Adam(learning_rate: 0.05)", "Sgd(learning_rate: 1e20)");
+    let folder = Folder::new(&wild, DATA);
     let error = folder.train().map(|_| ()).unwrap_err();
     assert!(!error.is_in_scene());
     assert_eq!(
@@ -138,6 +138,13 @@ fn a_training_that_diverges_says_so_and_leaves_nothing() {
         "scene `kinds`: the training loss is NaN in epoch 1; a smaller `train.optimizer.learning_rate` may help"
     );
     assert_eq!(folder.names(), ["kinds.csv", "kinds.ron"]);
+
+    // One step spoils the parameters, and nothing looks at the loss again.
+    let wild = wild.replace("1e20", "1e38").replace("Divide(2.0)", "Divide(0.01)");
+    let short = wild.replace("epochs: 3", "epochs: 1").replace("batch_rows: 4", "batch_rows: 9");
+    let folder = Folder::new(short.replace("test_rows: 2", "test_rows: 0"), DATA);
+    let error = folder.train().map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("the parameter `layers/0/w` is ") && error.contains(" in epoch 1; "), "{error}");
 
     // What was there stays as it was.
     fs::create_dir(folder.path("out")).unwrap();

@@ -207,7 +207,7 @@ const WRONG_SENSE: &[(&str, &str, &str)] = &[
     (
         "learning_rate: 0.05",
         "learning_rate: -0.05",
-        r#"kinds.ron:13:40: `train.optimizer.learning_rate` is -0.05: give a finite number above 0
+        r#"kinds.ron:13:40: `train.optimizer.learning_rate` is -0.05: give a number above 0 that f32 can hold
         optimizer: Adam(learning_rate: -0.05),
                                        ^^^^^"#,
     ),
