@@ -21,7 +21,7 @@ pub struct Trainer {
     pub step_count: u64,
     /// The loss of the last step, before its update.
     pub last_loss: Option<f64>,
-    /// The sum of the losses of all steps since the user last took it, and their number.
+    /// The sum of the losses of all steps, and their number.
     pub loss_sum: (f64, u64),
 }
 

@@ -86,6 +86,13 @@ pub trait Autodiff {
         Ok(variables.iter().map(|variable| VariableId::new(world.id(), *variable)).collect())
     }
 
+    /// The name of a variable within its model.
+    fn variable_name(&self, variable: VariableId) -> Result<String, Error> {
+        let world = self.world();
+        check(world, variable)?;
+        Ok(world.get::<Variable>(variable.entity).ok_or_else(|| gone(world, variable))?.name.as_ref().to_owned())
+    }
+
     /// The variable of this name in a model.
     fn find_variable(&self, model: ModelId, name: &str) -> Result<VariableId, Error> {
         let world = self.world();
@@ -293,6 +300,14 @@ pub trait Autodiff {
         let world = self.enter();
         world.run_schedule(entigrad_systems::schedule::EntigradUpdate);
         crate::training::update_report(world)
+    }
+
+    /// The concrete that is the next step of a trainer, traced and planned if it is not yet: its graph can be printed.
+    fn step_concrete(&mut self, trainer: TrainerId) -> Result<ConcreteId, Error> {
+        let world = self.enter();
+        check(world, trainer)?;
+        let concrete = training::step_concrete(world, trainer.entity)?;
+        Ok(ConcreteId::new(world.id(), concrete))
     }
 
     /// How far a trainer has come.

@@ -95,20 +95,24 @@ fn in_order(found: impl Iterator<Item = (CreationIndex, Entity)>) -> Vec<Entity>
 
 /// Begins to prepare trainers: makes the keys of their next steps.
 pub fn begin(world: &mut World, trainers: &[Entity]) -> Vec<Stage> {
-    let one = |trainer: &Entity| {
-        let (outcome, models) = match next_tokens(world, *trainer) {
-            Ok((tokens, models)) => {
-                (step_function(world, *trainer).and_then(|step| make_key(world, loss(world, step)?, &tokens)), models)
-            }
-            Err(error) => (Err(error), Models::new()),
-        };
-        let (arguments, error) = match outcome {
-            Ok(arguments) => (arguments, None),
-            Err(error) => (CacheKey(Arc::from([])), Some(error)),
-        };
-        Stage { trainer: *trainer, arguments, models, concrete: None, error }
+    let one = |trainer: &Entity| match next_arguments(world, *trainer) {
+        Ok((arguments, models)) => Stage { trainer: *trainer, arguments, models, concrete: None, error: None },
+        Err(error) => Stage {
+            trainer: *trainer,
+            arguments: CacheKey([].into()),
+            models: Models::new(),
+            concrete: None,
+            error: Some(error),
+        },
     };
     trainers.iter().map(one).collect()
+}
+
+/// The key of a trainer's next step, and its models.
+fn next_arguments(world: &mut World, trainer: Entity) -> Result<(CacheKey, Models), Error> {
+    let (tokens, models) = next_tokens(world, trainer)?;
+    let loss = loss(world, step_function(world, trainer)?)?;
+    Ok((make_key(world, loss, &tokens)?, models))
 }
 
 /// The skeleton of a trainer's next arguments: its tokens with the specs of the next leaves and the models' signatures.
@@ -290,15 +294,7 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
 /// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
 fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     let inputs = next_leaves(world, trainer)?;
-    if !is_current(world, trainer, &inputs) {
-        // Where what it ran on is gone, and nothing took its place, that is the error to tell.
-        let stale = check_prepared(world, trainer);
-        prepare(world, &[trainer]);
-        if let Some(failed) = world.get::<Failed<Error>>(trainer) {
-            let failed = failed.0.clone();
-            return stale.and(Err(failed));
-        }
-    }
+    ensure_prepared(world, trainer, &inputs)?;
     let prepared = world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
     let (concrete, variables) = (prepared.concrete, prepared.variables.clone());
     if world.get::<Plans>(concrete).is_none() {
@@ -308,6 +304,27 @@ fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     }
     let instance = instance_for(world, concrete, &inputs)?;
     Ok(Job { instance, inputs, variables })
+}
+
+/// The concrete that is the next step of a trainer, prepared if it is not yet.
+pub fn step_concrete(world: &mut World, trainer: Entity) -> Result<Entity, Error> {
+    let inputs = next_leaves(world, trainer)?;
+    ensure_prepared(world, trainer, &inputs)?;
+    Ok(world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.concrete)
+}
+
+/// Prepares a trainer where what it has does not fit its next step.
+fn ensure_prepared(world: &mut World, trainer: Entity, inputs: &[Tensor]) -> Result<(), Error> {
+    if !is_current(world, trainer, inputs) {
+        // Where what it ran on is gone, and nothing took its place, that is the error to tell.
+        let stale = check_prepared(world, trainer);
+        prepare(world, &[trainer]);
+        if let Some(failed) = world.get::<Failed<Error>>(trainer) {
+            let failed = failed.0.clone();
+            return stale.and(Err(failed));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the variables that a trainer ran on are alive.

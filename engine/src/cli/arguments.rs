@@ -19,34 +19,34 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Train a scene; write its parameters and metrics
+    ///
+    /// A line an epoch says how far it is. The parameters at the end are written as `parameters.safetensors`, the losses and
+    /// accuracies as `metrics.csv`. What comes out depends on the scene, its data and the seed alone, never on the threads.
     Train(Train),
     /// Print the graphs of a scene: forward pass, loss and training step
     Inspect(Inspect),
 }
 
-/// Train a scene; write its parameters and metrics.
-///
-/// A line an epoch says how far it is. The parameters at the end are written as `parameters.safetensors`, the losses and
-/// accuracies as `metrics.csv`. What comes out depends on the scene, its data and the seed alone, never on the threads.
+/// What `train` takes.
 #[derive(Args)]
 pub struct Train {
     /// The scene, a RON file
     pub scene: PathBuf,
     /// Epochs to train for, in place of the scene's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: Option<u32>,
     /// Seed of weights and shuffling, in place of the scene's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Threads to compute with; as many as the machine has where it is not given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Folder for the files; `out/<scene name>` where it is not given
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
-/// Print the graphs of a scene: forward pass, loss and training step.
+/// What `inspect` takes.
 #[derive(Args)]
 pub struct Inspect {
     /// The scene, a RON file

@@ -26,11 +26,11 @@ pub enum SceneError {
         /// The scene.
         scene: String,
         /// Why.
-        cause: Error,
+        cause: Box<Error>,
     },
     /// The numbers went out of bounds.
     #[error(
-        "scene `{scene}`: the {what} is {loss} in epoch {epoch}; a smaller `train.optimizer.learning_rate` may help"
+        "scene `{scene}`: the {what} is {value} in epoch {epoch}; a smaller `train.optimizer.learning_rate` may help"
     )]
     Diverged {
         /// The scene.

@@ -1,8 +1,7 @@
 //! Showing what a scene becomes: the graphs of the forward pass, of the loss, and of one training step.
 
 use bevy_ecs::entity::Entity;
-use entigrad_components::{FunctionCache, Kind, Trainer};
-use entigrad_systems::{Error, OpTable, graph, training};
+use entigrad_systems::{Error, OpTable, graph};
 use std::io::Write;
 
 use super::build::{Built, build};
@@ -28,28 +27,13 @@ fn graphs(built: &mut Built, data: &DataSet) -> Result<Vec<(&'static str, String
     let arguments = (built.model, rows.inputs.clone(), rows.targets.clone());
     let forward = built.engine.concrete(built.forward, (built.model, rows.inputs.clone()))?;
     let loss = built.engine.concrete(built.loss, arguments)?;
-    let step = step_concrete(built)?;
+    let step = built.engine.step_concrete(built.trainer)?;
     let print = |concrete| print(built, concrete);
     Ok(vec![
         ("the forward pass", print(forward.entity)?),
         ("the loss", print(loss.entity)?),
-        ("one training step", print(step)?),
+        ("one training step", print(step.entity)?),
     ])
-}
-
-/// The concrete that a trainer's steps run: loss, gradient and update.
-fn step_concrete(built: &mut Built) -> Result<Entity, Error> {
-    let gone = || Error::gone(Kind::Concrete, None);
-    let trainer = built.trainer.entity;
-    let world = built.engine.world_mut();
-    training::prepare(world, &[trainer]);
-    if let Some(error) = crate::training::failure(world, built.trainer) {
-        return Err(error);
-    }
-    let step_function = world.get::<Trainer>(trainer).ok_or_else(gone)?.step_function;
-    let cache = world.get::<FunctionCache>(step_function).ok_or_else(gone)?;
-    // One signature has one key.
-    cache.0.values().copied().next().ok_or_else(gone)
 }
 
 /// A graph as text, without the places of the code that wrote it, which are not the scene's.

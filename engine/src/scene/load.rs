@@ -46,7 +46,7 @@ impl Scene {
 
     /// An error of the engine while it works on this scene.
     pub(crate) fn failed(&self, cause: Error) -> SceneError {
-        SceneError::Engine { scene: self.name.clone(), cause }
+        SceneError::Engine { scene: self.name.clone(), cause: Box::new(cause) }
     }
 
     /// An error about a field, or about the one around it where the text leaves it to its default.

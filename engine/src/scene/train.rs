@@ -1,6 +1,6 @@
 //! Training a scene: epochs, what is measured after each, and the files at the end.
 
-use entigrad_components::{Tensor, Variable};
+use entigrad_components::Tensor;
 use entigrad_systems::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,11 +59,7 @@ pub fn train(scene: &Scene, options: &Options, output: &mut dyn Write) -> Result
         epochs.push(metrics);
     }
     let parameters = parameters(&built).map_err(|cause| scene.failed(cause))?;
-    for (name, value) in &parameters {
-        let numbers = value.to_vec::<f32>().map_err(|cause| scene.failed(cause.into()))?;
-        let odd = numbers.into_iter().find(|number| !number.is_finite()).unwrap_or(0.0);
-        finite(scene, &format!("parameter `{name}`"), f64::from(odd), epoch_count)?;
-    }
+    check_parameters(scene, &parameters, epoch_count)?;
     let step_count = built.engine.trainer(built.trainer).map_err(|cause| scene.failed(cause))?.step_count;
     let seconds = begin.elapsed().as_secs_f64();
 
@@ -128,11 +124,21 @@ fn evaluate(built: &mut Built, rows: &Rows) -> Result<TestMetrics, Error> {
 /// The model's variables by name, in creation order.
 fn parameters(built: &Built) -> Result<Vec<(String, Tensor)>, Error> {
     let engine = &built.engine;
-    let named = engine.variables(built.model)?.into_iter().map(|variable| {
-        let name = engine.world().get::<Variable>(variable.entity).map(|known| known.name.to_string());
-        Ok((name.unwrap_or_default(), engine.value(variable)?))
-    });
+    let named = engine
+        .variables(built.model)?
+        .into_iter()
+        .map(|variable| Ok((engine.variable_name(variable)?, engine.value(variable)?)));
     named.collect()
+}
+
+/// Whether the last step, whose loss nobody looks at, left numbers.
+fn check_parameters(scene: &Scene, parameters: &[(String, Tensor)], epoch: u32) -> Result<(), SceneError> {
+    for (name, value) in parameters {
+        let numbers = value.to_vec::<f32>().map_err(|cause| scene.failed(cause.into()))?;
+        let odd = numbers.into_iter().find(|number| !number.is_finite());
+        finite(scene, &format!("parameter `{name}`"), f64::from(odd.unwrap_or(0.0)), epoch)?;
+    }
+    Ok(())
 }
 
 fn summarise(scene: &Scene, trained: &Trained, output: &mut dyn Write) -> Result<(), SceneError> {

@@ -38,7 +38,11 @@ fn write_graph(text: &mut String, graph: &Graph, table: &OpTable, with_origins: 
     for (index, node) in graph.nodes.iter().enumerate() {
         let line = node_line(graph, table, node);
         let origin = if with_origins { format!("   {}", node.origin) } else { String::new() };
-        writeln!(text, "  %{index} = {line} : {}{origin}", node.spec)?;
+        // Calls and assigns have no value of their own.
+        match node.op {
+            ops::CALL | ops::ASSIGN => writeln!(text, "  %{index} = {line}{origin}")?,
+            _ => writeln!(text, "  %{index} = {line} : {}{origin}", node.spec)?,
+        }
     }
     let outputs: Vec<String> = graph.outputs.iter().map(|output| format!("%{}", output.0)).collect();
     writeln!(text, "  return {}", outputs.join(", "))

@@ -85,7 +85,7 @@ pub const MAX: OpRow = OpRow {
         };
         let count = is_greatest.cast(DType::I32).sum_over(&axes).cast(x.dtype());
         // Without any greatest element (NaN) the count is 0, and 0/0 carries the NaN on.
-        r_weight(r, is_greatest.cast(x.dtype()), count)
+        spread(r, r.cotangent).cotangent_mul(is_greatest.cast(x.dtype()) / spread(r, count))
     })]),
     lowering: Lowering::Kernel(kernels::max),
     samples: || {
@@ -96,8 +96,3 @@ pub const MAX: OpRow = OpRow {
     },
     ..REDUCTION
 };
-
-/// The cotangent shared by `count` greatest elements.
-fn r_weight<'t>(r: &Vjp<'_, 't>, is_greatest: Value<'t>, count: Value<'t>) -> Value<'t> {
-    spread(r, r.cotangent).cotangent_mul(is_greatest / spread(r, count))
-}

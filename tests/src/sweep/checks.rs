@@ -3,6 +3,7 @@
 use entigrad::prelude::*;
 use entigrad::systems::ops::{Derivative, Infer};
 use entigrad_components::SymbolValues;
+use std::slice;
 use std::sync::Arc;
 
 use super::case::{Case, Checked};
@@ -139,7 +140,7 @@ fn reverse_against_differences(case: &Case) -> Checked<()> {
         }
         let at = |step| case.at(moved(&case.operands, &direction, step)).value();
         let (above, below) = (at(STEP)?, at(-STEP)?);
-        let cotangent = std::slice::from_ref(&cotangent);
+        let cotangent = slice::from_ref(&cotangent);
         let difference = (dot(&[above], cotangent) - dot(&[below], cotangent)) / (2.0 * STEP);
         near(dot(&gradient, &direction), difference, TOLERANCE, &format!("operand {place:?}"))?;
     }
@@ -181,7 +182,7 @@ fn linear(case: &Case) -> Checked<()> {
     let (Some(left), Some(right)) = (cotangent(case, &mut random)?, cotangent(case, &mut random)?) else {
         return Ok(());
     };
-    let mixed = moved(&[left.clone()], &[right.clone()], 3.0).remove(0).cast(left.dtype());
+    let mixed = moved(slice::from_ref(&left), slice::from_ref(&right), 3.0).remove(0).cast(left.dtype());
     let (left, right) = (case.vjp(&left, 1)?, case.vjp(&right, 1)?);
     all_near(&case.vjp(&mixed, 1)?, &moved(&left, &right, 3.0), 1e-10, "c + 3 d")
 }

@@ -52,7 +52,7 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
         (1.0 - first).square() + (second - first.square()).square() * 100.0
     }),
     ("square", |_, x| x[0].square()),
-    ("x over x", |_, x| x[0] / x[0]),
+    ("x over x", |_, x| x[0] / (x[0] + 0.0)),
 ];
 
 #[track_caller]

@@ -10,6 +10,7 @@ mod graph_functions;
 mod op_sweep;
 mod printing;
 mod random_graphs;
+mod scenes;
 mod symbols;
 mod tensors;
 mod tidy;

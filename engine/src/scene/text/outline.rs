@@ -69,14 +69,13 @@ impl Outline {
 
     /// The innermost value that a place is in or at the end of.
     pub fn innermost(&self, place: usize) -> Option<&Node> {
-        let mut around = self.0.iter().filter(|node| node.value.start <= place && place <= node.value.end);
-        around.next_back()
+        self.0.iter().rfind(|node| node.value.start <= place && place <= node.value.end)
     }
 
     /// The innermost container that a place is in: after its opening bracket, up to and including its closing one.
     pub fn container(&self, place: usize) -> Option<&Node> {
         let is_around = |node: &&Node| node.is_container && node.value.start < place && place <= node.value.end;
-        self.0.iter().filter(is_around).next_back()
+        self.0.iter().rfind(is_around)
     }
 
     /// The innermost container whose bracket is never closed.

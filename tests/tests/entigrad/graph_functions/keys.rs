@@ -195,7 +195,8 @@ fn functions_that_call_each_other_in_a_circle_are_an_error_that_names_them() {
 #[test]
 fn functions_that_call_each_other_with_ever_new_keys_are_an_error_and_no_stack_overflow() {
     let mut engine = Engine::new();
-    let itself: Arc<Mutex<Option<Function<(usize, Tensor), Tensor>>>> = Arc::default();
+    type Counted = Function<(usize, Tensor), Tensor>;
+    let itself: Arc<Mutex<Option<Counted>>> = Arc::default();
     let in_body = itself.clone();
     let f = engine.function::<(usize, Tensor), Tensor>("f", move |t, (counter, x)| {
         let itself = in_body.lock().unwrap().unwrap();

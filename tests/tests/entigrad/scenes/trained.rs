@@ -104,7 +104,10 @@ fn defaults_are_what_the_schema_says() {
     let settings = |scene: &str| Folder::new(scene, DATA).load().unwrap().settings;
     assert_eq!(settings(&spelled), settings(&short));
     // A byte order mark, a name, and attributes that other RON readers need are no reason to refuse a scene.
-    assert_eq!(settings(&format!("\u{feff}#![enable(implicit_some)]\n{}", edited(&short, "\n(\n", "\nScene(\n"))), settings(&short));
+    assert_eq!(
+        settings(&format!("\u{feff}#![enable(implicit_some)]\n{}", edited(&short, "\n(\n", "\nScene(\n"))),
+        settings(&short)
+    );
 }
 
 #[test]
