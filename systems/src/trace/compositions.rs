@@ -53,7 +53,7 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The mean over rows of -log softmax(logits)[label]: logits `[n, classes]`, labels `i32[n]`. A label that is no class is
+    /// The mean over rows of `-log softmax(logits)[label]`: logits `[n, classes]`, labels `i32[n]`. A label that is no class is
     /// an error when it runs.
     #[track_caller]
     pub fn cross_entropy(self, labels: Self) -> Self {
