@@ -22,11 +22,18 @@ pub struct Scene {
     text: String,
 }
 
+/// The largest file that is taken for a scene.
+const SCENE_BYTES_MAX: usize = 1 << 20;
+
 /// Reads a scene file. Nothing else is read or written.
 pub fn load(path: impl AsRef<Path>) -> Result<Scene, SceneError> {
     let path = path.as_ref().to_owned();
     let unreadable = |cause| SceneError::Unreadable { path: path.clone(), cause };
     let bytes = std::fs::read(&path).map_err(unreadable)?;
+    if bytes.len() > SCENE_BYTES_MAX {
+        let message = format!("this file is larger than {SCENE_BYTES_MAX} bytes, and a scene is not: is it the data?");
+        return Err(Diagnostic::new(&path, "", 0..0, message).into());
+    }
     let text = utf8(&path, bytes)?;
     let settings = parse(&path, &text)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

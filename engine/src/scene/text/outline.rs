@@ -7,6 +7,10 @@ use std::ops::Range;
 
 use super::tokens::{Kind, Token, tokens};
 
+/// Values in more brackets than this have no path: no scene has any, and the paths of a text of nothing but brackets would
+/// fill the memory.
+const NAMED_DEPTH_MAX: usize = 64;
+
 /// One value in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -113,6 +117,9 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn path(&self) -> String {
         let Some((parent, index, is_list)) = self.open.last() else { return String::new() };
+        if self.open.len() > NAMED_DEPTH_MAX {
+            return String::new();
+        }
         let parent = &self.nodes[*parent].path;
         match &self.name {
             Some(name) if parent.is_empty() => self.text[name.clone()].to_owned(),

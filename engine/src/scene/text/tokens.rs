@@ -84,9 +84,10 @@ fn word(text: &str) -> usize {
     }
     let is_end = |character: char| character.is_whitespace() || "()[]{},:\"".contains(character);
     let end = text.find(is_end).unwrap_or(text.len());
-    let comment = text.find("//").into_iter().chain(text.find("/*")).min().unwrap_or(end);
+    let word = &text[..end];
+    let comment = word.find("//").into_iter().chain(word.find("/*")).min().unwrap_or(end);
     let first = text.chars().next().map_or(1, char::len_utf8);
-    end.min(comment).max(first)
+    comment.max(first)
 }
 
 /// The length of a text in quotes, or of all that is left where they are not closed.

@@ -394,3 +394,17 @@ fn a_scene_with_any_piece_cut_out_or_doubled_is_refused_or_taken_without_a_panic
         }
     }
 }
+
+#[test]
+fn a_file_that_is_no_scene_is_refused_at_once_however_long_it_is() {
+    let table = format!("a,b,digit\n{}", "0,1.25,9\n".repeat(100_000));
+    let brackets = ["(", "[", "{"].map(|bracket| bracket.repeat(1 << 20));
+    let too_long = format!("{table}{table}");
+    let clock = std::time::Instant::now();
+    for text in [&table].into_iter().chain(&brackets).chain([&too_long]) {
+        let folder = Folder::new(text, DATA);
+        assert!(folder.load().unwrap_err().to_string().contains("kinds.ron:1:"), "of {} bytes", text.len());
+    }
+    // In linear time this takes milliseconds; a minute is far from both that and what a quadratic walk takes.
+    assert!(clock.elapsed().as_secs() < 60);
+}
