@@ -115,7 +115,8 @@ pub trait Autodiff {
         handle.world() == world.id() && world.get_entity(handle.entity()).is_ok() && world.despawn(handle.entity())
     }
 
-    /// A graph function: the body is traced once for each structure, dtype and shape of its arguments.
+    /// A graph function: the body is traced once for each structure, dtype and shape of its arguments. The types of arguments and
+    /// result are written out, `function::<Tensor, Tensor>(..)`: a closure does not infer them.
     ///
     /// A traced value ends with its trace; keeping one does not compile:
     ///
@@ -278,7 +279,7 @@ pub trait Autodiff {
         builder(world, loss.entity, parts)
     }
 
-    /// Runs `steps` steps of one trainer; the loss of the last one, before its update. Fails at the first step that does, and
+    /// Runs `steps` steps of one trainer; the loss of the last one, before its update, also where it is no number. Fails at the first step that does, and
     /// for a trainer that failed before.
     fn run(&mut self, trainer: TrainerId, steps: u64) -> Result<Option<f64>, Error> {
         let world = self.enter();
@@ -308,6 +309,12 @@ pub trait Autodiff {
         check(world, trainer)?;
         let concrete = training::step_concrete(world, trainer.entity)?;
         Ok(ConcreteId::new(world.id(), concrete))
+    }
+
+    /// Every trainer that failed, and why, in creation order.
+    fn failures(&mut self) -> Vec<(TrainerId, Error)> {
+        let world = self.enter();
+        crate::training::failures(world)
     }
 
     /// How far a trainer has come.

@@ -11,6 +11,7 @@ use bevy_ecs::world::World;
 use entigrad_components::{
     CacheKey, CreationIndex, DerivedFrom, Failed, FuncGraph, ModelVersion, Tensor, Token, Trainer,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -22,6 +23,7 @@ use crate::plan::{Plans, instance_for, plan};
 use crate::simplify::simplify;
 use crate::structure::Models;
 use crate::trace;
+use crate::trace::pass::panic_message;
 use entigrad_components::Kind;
 
 /// Where a trainer's arguments come from.
@@ -146,7 +148,12 @@ fn too_few_leaves() -> Error {
 fn next_leaves(world: &mut World, trainer: Entity) -> Result<Vec<Tensor>, Error> {
     let gone = || Error::gone(Kind::Trainer, None);
     let step = world.get::<Trainer>(trainer).ok_or_else(gone)?.step_count;
-    world.get_mut::<Feed>(trainer).ok_or_else(gone)?.source.leaves(step)
+    let mut feed = world.get_mut::<Feed>(trainer).ok_or_else(gone)?;
+    // A source may be a user's own.
+    catch_unwind(AssertUnwindSafe(|| feed.source.leaves(step))).unwrap_or_else(|panic| {
+        let message = panic_message(&*panic);
+        Err(Error::invalid(format!("the data source panicked at step {step}: {message}")))
+    })
 }
 
 fn step_function(world: &World, trainer: Entity) -> Result<Entity, Error> {

@@ -35,8 +35,10 @@ impl Batches {
             return Err(Error::invalid("a batch needs at least one row, and so does the data"));
         }
         if let Some(other) = leaves.iter().find(|leaf| leaf.shape().first() != Some(&row_count)) {
-            let message =
-                format!("batches need tensors of one number of rows: {row_count} and {:?} differ", other.shape());
+            let message = match other.shape().first() {
+                Some(rows) => format!("batches need tensors of one number of rows: {row_count} and {rows} differ"),
+                None => "batches need tensors with rows, and one is a scalar".to_owned(),
+            };
             return Err(Error::invalid(message));
         }
         Ok(Self { leaves, row_count, batch_rows, shuffle, order: (None, (0..row_count).collect()) })

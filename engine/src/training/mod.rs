@@ -6,4 +6,4 @@ mod trainer;
 pub use batches::{Batches, Shuffle};
 pub use trainer::{TrainerReport, Training, UpdateReport, WithOptimizer};
 
-pub(crate) use trainer::{builder, failure, report, update_report};
+pub(crate) use trainer::{builder, failure, failures, report, update_report};

@@ -3,7 +3,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::creation::next_creation_index;
-use entigrad_components::{Failed, Trainer, TrainerId};
+use entigrad_components::{CreationIndex, Failed, Trainer, TrainerId};
 use entigrad_systems::call::function_name;
 use entigrad_systems::function::derived_function;
 use entigrad_systems::gradient::Derivation;
@@ -111,6 +111,14 @@ pub(crate) fn report(world: &World, trainer: TrainerId) -> Result<TrainerReport,
 
 pub(crate) fn failure(world: &World, trainer: TrainerId) -> Option<Error> {
     world.get::<Failed<Error>>(trainer.entity).map(|failed| failed.0.clone())
+}
+
+pub(crate) fn failures(world: &mut World) -> Vec<(TrainerId, Error)> {
+    let mut query = world.query::<(Entity, &CreationIndex, &Trainer, &Failed<Error>)>();
+    let mut failed: Vec<_> =
+        query.iter(world).map(|(trainer, index, _, failed)| (*index, trainer, failed.0.clone())).collect();
+    failed.sort_by_key(|(index, ..)| *index);
+    failed.into_iter().map(|(_, trainer, error)| (TrainerId::new(world.id(), trainer), error)).collect()
 }
 
 pub(crate) fn update_report(world: &mut World) -> UpdateReport {

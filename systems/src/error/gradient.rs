@@ -46,7 +46,10 @@ pub enum GradientError {
         /// The operand.
         wanted: TensorSpec,
     },
-    /// A rule or an optimiser that panicked.
+    /// A step that would change nothing.
+    #[error("there is nothing to train: its result depends on no trainable variable that it reads")]
+    NothingToTrain,
+    /// A rule that panicked.
     #[error("a rule panicked: {message}")]
     RulePanicked {
         /// What the panic said.

@@ -126,6 +126,16 @@ pub enum Error {
         /// Why.
         cause: GradientError,
     },
+    /// An optimiser's update is no update.
+    #[error("function `{function}` cannot be trained: the optimizer `{optimizer}` {cause}")]
+    Optimizer {
+        /// The loss.
+        function: Arc<str>,
+        /// The optimiser.
+        optimizer: &'static str,
+        /// What its update did.
+        cause: String,
+    },
     /// A model or variable cannot be made as asked.
     #[error("{0}")]
     Invalid(Arc<str>),

@@ -6,7 +6,7 @@ use entigrad_components::{DType, Dim, Dims};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpError {
     /// Operands of different dtypes.
-    #[error("the dtypes {left} and {right} differ; cast one of them, for example with `.cast(DType::{})`", cast_name(*.left))]
+    #[error("the dtypes {left} and {right} differ; cast one of them, for example with `.cast(DType::{})`", cast_name(*.left, *.right))]
     DTypes {
         /// One.
         left: DType,
@@ -101,11 +101,13 @@ fn wider(dtype: DType) -> &'static str {
     }
 }
 
-fn cast_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "F32",
-        DType::F64 => "F64",
-        DType::I32 => "I32",
-        DType::Bool => "Bool",
-    }
+/// The dtype of two that holds more.
+fn cast_name(left: DType, right: DType) -> &'static str {
+    let width = |dtype: DType| match dtype {
+        DType::Bool => (0, "Bool"),
+        DType::I32 => (1, "I32"),
+        DType::F32 => (2, "F32"),
+        DType::F64 => (3, "F64"),
+    };
+    width(left).max(width(right)).1
 }

@@ -12,8 +12,8 @@ use super::kind_name;
     who(.reads.as_deref(), *.kind),
     kind_name(*.kind),
     .model.as_ref().map_or_else(String::new, |model| format!(" with its model `{model}`")),
-    .origin.map_or_else(String::new, |origin| format!(" (captured at {origin})")),
-    cure(*.kind)
+    place(*.origin, *.is_role),
+    cure(*.kind, *.is_role)
 )]
 pub struct Stale {
     /// The function that was called.
@@ -26,8 +26,10 @@ pub struct Stale {
     pub path: Arc<str>,
     /// The model that it went with.
     pub model: Option<Arc<str>>,
-    /// Where it was captured.
+    /// Where it was captured, or read as a role.
     pub origin: Option<Origin>,
+    /// Whether it was found by its role in a model argument.
+    pub is_role: bool,
 }
 
 fn who(reads: Option<&str>, kind: Kind) -> String {
@@ -38,8 +40,16 @@ fn who(reads: Option<&str>, kind: Kind) -> String {
     }
 }
 
-fn cure(kind: Kind) -> &'static str {
+fn place(origin: Option<Origin>, is_role: bool) -> String {
+    let verb = if is_role { "read" } else { "captured" };
+    origin.map_or_else(String::new, |origin| format!(" ({verb} at {origin})"))
+}
+
+fn cure(kind: Kind, is_role: bool) -> &'static str {
     match kind {
+        Kind::Variable | Kind::Model if is_role => {
+            "A model takes its variables with it: despawn what trains or calls with that model too"
+        }
         Kind::Variable | Kind::Model => {
             "A graph function keeps no variable alive: keep the model for as long as the function is called, or write a \
              method, which takes its model as an argument"

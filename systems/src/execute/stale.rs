@@ -20,6 +20,7 @@ pub fn check_functions(world: &World, name: &Arc<str>, functions: &[Entity]) -> 
         path: function_name(world, *dead),
         model: None,
         origin: None,
+        is_role: false,
     })))
 }
 
@@ -59,5 +60,6 @@ pub(super) fn stale_variable(world: &World, function: &Arc<str>, weak: &WeakRefe
         path: names::remembered(world, variable).unwrap_or_else(|| weak.path.clone()),
         model: names::owner_remembered(world, variable),
         origin: Some(weak.origin),
+        is_role: matches!(weak.source, WeakSource::Role { .. }),
     })
 }

@@ -59,17 +59,20 @@ pub fn derive(table: &OpTable, graph: &Arc<Graph>, derivation: &Derivation, name
     let state = TraceState::resume(table, (*flat).clone());
     let trace = state.trace();
     let emit = || match derivation {
-        Derivation::ValueAndGradient(sources) => value_and_gradient(trace, table, &flat, target, *sources),
+        Derivation::ValueAndGradient(sources) => {
+            value_and_gradient(trace, table, &flat, target, *sources).map_err(failed)
+        }
         Derivation::Step(optimizer) => step(trace, table, &flat, target, &**optimizer).map(|()| None),
     };
-    // Rules and optimisers may be a user's own.
+    // Rules may be a user's own.
     let outcome = catch_unwind(AssertUnwindSafe(emit));
     let (mut derived, errors) = state.finish();
-    if let Some(error) = errors.into_iter().next() {
+    let panicked = |panic: Box<dyn Any + Send>| failed(GradientError::RulePanicked { message: panic_message(&*panic) });
+    let outcome = outcome.map_err(panicked)?;
+    if let (Ok(_), Some(error)) = (&outcome, errors.into_iter().next()) {
         return Err(failed(GradientError::Rule(Box::new(error))));
     }
-    let panicked = |panic: Box<dyn Any + Send>| failed(GradientError::RulePanicked { message: panic_message(&*panic) });
-    if let Some((tokens, gradients)) = outcome.map_err(panicked)?.map_err(failed)? {
+    if let Some((tokens, gradients)) = outcome? {
         derived.output_skeleton =
             [Token::Tuple(2)].into_iter().chain(flat.output_skeleton.iter().cloned()).chain(tokens).collect();
         derived.outputs.extend(gradients);
@@ -131,15 +134,23 @@ fn step(
     graph: &Graph,
     target: NodeId,
     optimizer: &dyn Optimizer,
-) -> Result<(), GradientError> {
+) -> Result<(), Error> {
+    let failed = |cause| Error::Gradient { function: graph.name.clone(), cause };
     let sources = variable_sources(graph);
-    let cotangents = cotangents(trace, table, graph, target, &sources)?;
+    let cotangents = cotangents(trace, table, graph, target, &sources).map_err(failed)?;
+    if let Some(error) = trace.error_after(0) {
+        return Err(failed(GradientError::Rule(Box::new(error))));
+    }
+    if cotangents.iter().all(|cotangent| !cotangent.is_connected) {
+        return Err(failed(GradientError::NothingToTrain));
+    }
     for (source, cotangent) in sources.iter().zip(cotangents) {
         // What the loss does not depend on is left as it is, its optimiser state too.
-        if let Some(gradient) = cotangent.value {
-            let origin = source.node.map_or(graph.node(target).origin, |node| graph.node(node).origin);
-            trace.at(origin, || optimize::append_update(trace, optimizer, source.place, gradient));
-        }
+        let Some(gradient) = cotangent.value else { continue };
+        let origin = source.node.map_or(graph.node(target).origin, |node| graph.node(node).origin);
+        let appended = trace.at(origin, || optimize::append_update(trace, optimizer, source.place, gradient.id()));
+        let (function, optimizer) = (graph.name.clone(), optimizer.name());
+        appended.map_err(|cause| Error::Optimizer { function, optimizer, cause })?;
     }
     Ok(())
 }

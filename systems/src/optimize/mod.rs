@@ -19,10 +19,10 @@ use entigrad_components::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::error::{Error, GradientError};
+use crate::error::Error;
 use crate::execute::{Job, bind_with_state, execute};
 use crate::function::Body;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::names;
 use crate::ops::{self, OpTable};
 use crate::plan::{instance_for, plan};
@@ -82,9 +82,9 @@ pub fn is_same(left: &dyn Optimizer, right: &dyn Optimizer) -> bool {
     left.name() == right.name() && bits(left) == bits(right)
 }
 
-/// Appends one update of the variable at `place` to a graph.
-pub fn append_update(trace: Trace<'_>, optimizer: &dyn Optimizer, place: u32, gradient: Value<'_>) {
-    let gradient = Value::of(trace, gradient.id());
+/// Appends one update of the variable at `place` to a graph; what is wrong with the update, if anything.
+pub fn append_update(trace: Trace<'_>, optimizer: &dyn Optimizer, place: u32, gradient: NodeId) -> Result<(), String> {
+    let gradient = Value::of(trace, gradient);
     let weak = trace.weak(place);
     let state_place = |state: &StateSpec| {
         let spec = if state.is_scalar { TensorSpec::scalar(DType::F64) } else { weak.spec.clone() };
@@ -102,10 +102,20 @@ pub fn append_update(trace: Trace<'_>, optimizer: &dyn Optimizer, place: u32, gr
     let places: Vec<u32> = optimizer.states().iter().map(state_place).collect();
     let states: Vec<Value<'_>> = places.iter().map(|place| trace.read_weak(*place)).collect();
     let value = trace.read_weak(place);
-    let updated = optimizer.update(Update { value, gradient, states: &states });
+    // An optimiser may be a user's own: what it does wrong is told as its fault, not the loss's.
+    let update = AssertUnwindSafe(|| optimizer.update(Update { value, gradient, states: &states }));
+    let updated = catch_unwind(update).map_err(|panic| format!("panicked: {}", panic_message(&*panic)))?;
+    if updated.states.len() != places.len() {
+        return Err(format!("keeps {} states and gave {}", places.len(), updated.states.len()));
+    }
+    let error_count = trace.error_count();
     trace.assign_weak(place, updated.value);
     for (place, state) in places.into_iter().zip(updated.states) {
         trace.assign_weak(place, state);
+    }
+    match trace.error_after(error_count) {
+        Some(error) => Err(format!("gave what does not fit: {}", error.cause)),
+        None => Ok(()),
     }
 }
 
@@ -134,14 +144,13 @@ pub(crate) fn update_graph(
         created: 0,
         is_written: false,
     });
-    let outcome = catch_unwind(AssertUnwindSafe(|| append_update(trace, optimizer, place, gradient)));
+    let outcome = append_update(trace, optimizer, place, gradient.id());
     let (graph, errors) = state.finish();
-    let cause = match (errors.into_iter().next(), outcome) {
-        (None, Ok(())) => return Ok(graph),
-        (Some(error), _) => GradientError::Rule(Box::new(error)),
-        (None, Err(panic)) => GradientError::RulePanicked { message: panic_message(&*panic) },
-    };
-    Err(Error::Gradient { function: name, cause })
+    let refused = errors.into_iter().next().map(|error| error.to_string());
+    match outcome.err().or(refused) {
+        None => Ok(graph),
+        Some(cause) => Err(Error::Optimizer { function: name, optimizer: optimizer.name(), cause }),
+    }
 }
 
 /// The optimiser that the optimize system uses for this variable's [`Gradient`]. Written by the user; read by the optimize

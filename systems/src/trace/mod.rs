@@ -304,6 +304,16 @@ impl<'t> Trace<'t> {
         }
     }
 
+    /// How many errors are recorded.
+    pub(crate) fn error_count(self) -> usize {
+        self.0.errors.borrow().len()
+    }
+
+    /// The first error recorded after so many.
+    pub(crate) fn error_after(self, count: usize) -> Option<TraceError> {
+        self.0.errors.borrow().get(count).cloned()
+    }
+
     fn is_tainted(self, operands: &[Value<'t>]) -> bool {
         let tainted = self.0.tainted.borrow();
         !tainted.is_empty() && operands.iter().any(|operand| tainted.contains(&operand.id))

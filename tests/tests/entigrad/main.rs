@@ -15,6 +15,7 @@ mod symbols;
 mod tensors;
 mod tidy;
 mod training;
+mod users_own;
 
 #[global_allocator]
 static ALLOCATOR: entigrad_tests::allocation::Counting = entigrad_tests::allocation::Counting;

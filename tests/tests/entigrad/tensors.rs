@@ -59,35 +59,3 @@ fn nalgebra_is_viewed_without_a_copy_and_taken_with_one() {
         assert_eq!(empty.to_matrix::<f32>().unwrap().shape(), (shape[0], shape[1]));
     }
 }
-
-#[test]
-fn a_row_of_a_users_own_works_like_any_other() {
-    use entigrad::systems::ops::{Derivative, Lowering, OpRow, OpTable, ROW, sample};
-    use entigrad_components::Attributes;
-    // x³ with a kernel of its own.
-    let cube = OpRow {
-        name: "cube",
-        doc: "x³.",
-        arity: Some(1),
-        infer: |infer| {
-            infer.float(0)?;
-            Ok(infer.operands[0].clone())
-        },
-        derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(0) * r.x(0) * 3.0))]),
-        lowering: Lowering::Kernel(|call, out| {
-            let x = call.operands[0].cast(DType::F64);
-            let cubes: Vec<f64> = x.elements::<f64>()?.iter().map(|x| x * x * x).collect();
-            *out = Tensor::new(out.shape(), &cubes)?.cast(out.dtype());
-            Ok(())
-        }),
-        samples: || vec![sample::sample(&[sample::floats(&[2, 3], -1.0, 1.0)])],
-        ..ROW
-    };
-    let mut table = OpTable::default();
-    let id = table.add(cube.clone()).unwrap();
-    assert_eq!(entigrad_tests::sweep::sweep_row(&table, id), []);
-    assert_eq!(table.add(cube), Err("cube"));
-    let mut engine = entigrad_tests::sweep::engine_with(&table);
-    let f = engine.function::<Tensor, Tensor>("f", move |t, x| t.emit(id, &[x], Attributes::None));
-    assert_eq!(engine.call(f, Tensor::from(2.0_f64)).unwrap(), Tensor::from(8.0_f64));
-}

@@ -58,8 +58,13 @@ pub(crate) fn read(scene: &Scene) -> Result<DataSet, SceneError> {
     let train_rows = rows - test_rows;
 
     let (numbers, targets) = cells(scene, &table, &inputs, target)?;
-    let numbers = scale(numbers, inputs.len(), train_rows, &scene.settings.data.scaling)
-        .ok_or_else(|| scene.wrong("data.scaling", "makes numbers that are too large for f32"))?;
+    let numbers = scale(numbers, inputs.len(), train_rows, &scene.settings.data.scaling).map_err(|cell| {
+        let (row, column) = (cell / inputs.len(), inputs[cell % inputs.len()]);
+        match single(&table, row, column) {
+            Ok(_) => scene.wrong("data.scaling", "makes numbers that are too large for f32"),
+            Err(error) => error,
+        }
+    })?;
     let split = |first: usize, last: usize| -> Result<Rows, entigrad_systems::Error> {
         let width = inputs.len();
         let inputs = Tensor::new(&[last - first, width], &numbers[first * width..last * width])?;

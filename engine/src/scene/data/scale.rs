@@ -2,14 +2,14 @@
 
 use crate::scene::schema::Scaling;
 
-/// Numbers of `column_count` columns, row by row, scaled as asked; statistics are those of the first `train_rows` rows. `None`
-/// where a number does not fit into f32.
+/// Numbers of `column_count` columns, row by row, scaled as asked; statistics are those of the first `train_rows` rows. Where a
+/// number does not fit into f32, its place.
 pub(crate) fn scale(
     mut numbers: Vec<f64>,
     column_count: usize,
     train_rows: usize,
     scaling: &Scaling,
-) -> Option<Vec<f32>> {
+) -> Result<Vec<f32>, usize> {
     match scaling {
         Scaling::Unscaled => {}
         Scaling::Divide(divisor) => numbers.iter_mut().for_each(|number| *number /= divisor),
@@ -28,5 +28,5 @@ pub(crate) fn scale(
         }
     }
     let scaled: Vec<f32> = numbers.into_iter().map(|number| number as f32).collect();
-    scaled.iter().all(|number| number.is_finite()).then_some(scaled)
+    scaled.iter().position(|number| !number.is_finite()).map_or(Ok(scaled), Err)
 }

@@ -246,7 +246,7 @@ fn a_variable_despawned_between_two_passes_fails_its_job_and_no_other() {
     assert_eq!(steps.collect::<Vec<_>>(), [3, 1, 3]);
     let error = engine.trainer(trainers[1].1).unwrap().error.unwrap().to_string();
     assert!(
-        error.contains("`loss`, which it calls, reads the variable `model/w`, which was despawned (captured at"),
+        error.contains("`loss`, which it calls, reads the variable `model/w`, which was despawned (read at"),
         "{error}"
     );
 }

@@ -1,0 +1,158 @@
+//! Rows, optimisers and data sources of a user's own: they work like any other, and their faults are told as theirs.
+
+use entigrad::prelude::*;
+
+fn vector() -> Tensor {
+    Tensor::from([1.0_f32, 2.0, 3.0])
+}
+
+#[test]
+fn a_row_of_a_users_own_works_like_any_other() {
+    use entigrad::systems::ops::{Derivative, Lowering, OpRow, OpTable, ROW, sample};
+    use entigrad_components::Attributes;
+    // x³ with a kernel of its own.
+    let cube = OpRow {
+        name: "cube",
+        doc: "x³.",
+        arity: Some(1),
+        infer: |infer| {
+            infer.float(0)?;
+            Ok(infer.operands[0].clone())
+        },
+        derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(0) * r.x(0) * 3.0))]),
+        lowering: Lowering::Kernel(|call, out| {
+            let x = call.operands[0].cast(DType::F64);
+            let cubes: Vec<f64> = x.elements::<f64>()?.iter().map(|x| x * x * x).collect();
+            *out = Tensor::new(out.shape(), &cubes)?.cast(out.dtype());
+            Ok(())
+        }),
+        samples: || vec![sample::sample(&[sample::floats(&[2, 3], -1.0, 1.0)])],
+        ..ROW
+    };
+    let mut table = OpTable::default();
+    let id = table.add(cube.clone()).unwrap();
+    assert_eq!(entigrad_tests::sweep::sweep_row(&table, id), []);
+    assert_eq!(table.add(cube), Err("cube"));
+    let mut engine = entigrad_tests::sweep::engine_with(&table);
+    let f = engine.function::<Tensor, Tensor>("f", move |t, x| t.emit(id, &[x], Attributes::None));
+    assert_eq!(engine.call(f, Tensor::from(2.0_f64)).unwrap(), Tensor::from(8.0_f64));
+}
+
+#[test]
+fn a_rule_or_an_optimizer_that_panics_is_an_error() {
+    use entigrad::systems::ops::{self, Derivative, OpRow, OpTable};
+    let table = OpTable::default();
+    let row = table.row(ops::EXP).unwrap().clone();
+    let derivative = Derivative::Rule(&[Some(|r| r.x(7))]);
+    let mut engine = entigrad_tests::sweep::engine_with(&table.with_replaced(ops::EXP, OpRow { derivative, ..row }));
+    let f = engine.function::<Tensor, Tensor>("f", |_, x| x.exp());
+    let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
+    let error = engine.call(gradient, Tensor::from(1.0_f32)).unwrap_err().to_string();
+    assert!(error.starts_with("function `f` has no gradient: a rule panicked: index out of bounds"), "{error}");
+
+    struct Broken;
+    impl Optimizer for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+        fn settings(&self) -> Vec<f64> {
+            Vec::new()
+        }
+        fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn states(&self) -> Vec<StateSpec> {
+            Vec::new()
+        }
+        fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
+            Updated { value: update.states[0], states: Vec::new() }
+        }
+    }
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let v = engine.variable(model, "v", 1.0_f32).unwrap();
+    let loss = engine.function::<(), Tensor>("loss", move |t, ()| t.read(v).square());
+    let trainer = engine.train(loss, ()).with(Broken).spawn().unwrap();
+    let error = engine.run(trainer, 1).unwrap_err().to_string();
+    let start = "function `loss` cannot be trained: the optimizer `broken` panicked: index out of bounds";
+    assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn an_optimizer_that_gives_what_does_not_fit_is_named() {
+    /// Keeps one state, and gives as many states, and a value as large, as it is told to.
+    struct Unfit(usize, bool);
+    impl Optimizer for Unfit {
+        fn name(&self) -> &'static str {
+            "unfit"
+        }
+        fn settings(&self) -> Vec<f64> {
+            vec![self.0 as f64]
+        }
+        fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn states(&self) -> Vec<StateSpec> {
+            vec![StateSpec { name: "memory", initial: 0.0, is_scalar: false }]
+        }
+        fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
+            let value = if self.1 { update.value.sum() } else { update.value };
+            Updated { value, states: vec![update.value; self.0] }
+        }
+    }
+    let error_of = |optimizer| {
+        let mut engine = Engine::new();
+        let model = engine.spawn_model("model");
+        let v = engine.variable(model, "v", [1.0_f32, 2.0]).unwrap();
+        let loss = engine.function::<(), Tensor>("loss", move |t, ()| t.read(v).square().sum());
+        let trainer = engine.train(loss, ()).with(optimizer).spawn().unwrap();
+        engine.run(trainer, 1).unwrap_err().to_string()
+    };
+    let start = "function `loss` cannot be trained: the optimizer `unfit` ";
+    assert_eq!(error_of(Unfit(0, false)), format!("{start}keeps 1 states and gave 0"));
+    let wanted = format!("{start}gave what does not fit: `model/v` is f32[2] and cannot be assigned f32[]");
+    assert_eq!(error_of(Unfit(1, true)), wanted);
+}
+
+#[test]
+fn a_data_source_that_panics_fails_its_trainer_and_no_other() {
+    struct Broken;
+    impl DataSource for Broken {
+        fn leaves(&mut self, step: u64) -> Result<Vec<Tensor>, Error> {
+            assert!(step < 1, "the source is dry");
+            Ok(vec![vector()])
+        }
+    }
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let v = engine.variable(model, "v", 1.0_f32).unwrap();
+    let loss = engine.function::<Tensor, Tensor>("loss", move |t, x| (x * t.read(v)).square().sum());
+    let broken = engine.train(loss, vector()).source(Broken).with(Sgd::new(0.001)).spawn().unwrap();
+    engine.train(loss, vector()).with(Sgd::new(0.001)).spawn().unwrap();
+    assert_eq!(engine.update(), UpdateReport { running: 2, failed: 0 });
+    for _ in 0..2 {
+        assert_eq!(engine.update(), UpdateReport { running: 1, failed: 1 });
+    }
+    let failures = engine.failures();
+    assert_eq!(failures.len(), 1);
+    assert_eq!(failures[0].0, broken);
+    assert_eq!(failures[0].1.to_string(), "the data source panicked at step 1: the source is dry");
+}
+
+#[test]
+fn a_row_without_a_rule_says_so_and_a_rule_of_another_shape_is_found_out() {
+    use entigrad::systems::ops::{self, Derivative, OpRow, OpTable};
+    let error_of = |derivative| {
+        let table = OpTable::default();
+        let row = table.row(ops::EXP).unwrap().clone();
+        let mut engine =
+            entigrad_tests::sweep::engine_with(&table.with_replaced(ops::EXP, OpRow { derivative, ..row }));
+        let f = engine.function::<Tensor, Tensor>("f", |_, x| x.exp().sum());
+        let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
+        engine.call(gradient, vector()).unwrap_err().to_string()
+    };
+    let wanted = "function `f` has no gradient: the gradient of `exp` is not worked out yet (";
+    assert!(error_of(Derivative::NotYet).starts_with(wanted));
+    let wanted = "function `f` has no gradient: the rule of `exp` gave a cotangent f32[] for an operand f32[3] (";
+    assert!(error_of(Derivative::Rule(&[Some(|r| r.cotangent.sum())])).starts_with(wanted));
+}
