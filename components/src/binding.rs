@@ -26,8 +26,10 @@ pub struct Binding {
 
 impl Binding {
     fn on_despawn(mut world: DeferredWorld, context: HookContext) {
-        let Some(concrete) = world.get::<Self>(context.entity).map(|binding| binding.concrete) else { return };
-        queue_death(&mut world, Death::Binding { entity: context.entity, concrete });
+        let Some(binding) = world.get::<Self>(context.entity) else { return };
+        let others = binding.models.iter().skip(1).map(|(model, _)| *model);
+        let named = [binding.concrete].into_iter().chain(others).collect();
+        queue_death(&mut world, Death::Binding { entity: context.entity, named });
     }
 }
 

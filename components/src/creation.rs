@@ -6,7 +6,7 @@ use bevy_ecs::component::Component;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 
-/// When this entity was made, counted over the world. Written once, where the entity is spawned; read wherever an order is
+/// When this entity was made, counted over the world. Written once, where the entity becomes one; read wherever an order is
 /// needed.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[component(immutable)]

@@ -75,15 +75,6 @@ impl Dim {
         }
     }
 
-    /// Every symbol this dim mentions, in order of name, repeats kept.
-    pub fn symbols(&self) -> impl Iterator<Item = &Arc<str>> {
-        let polynomial = match self {
-            Self::Known(_) => None,
-            Self::Symbolic(polynomial) => Some(polynomial),
-        };
-        polynomial.into_iter().flat_map(|polynomial| polynomial.terms.keys().flatten())
-    }
-
     fn polynomial(&self) -> Polynomial {
         match self {
             Self::Known(0) => Polynomial::default(),

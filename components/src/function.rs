@@ -159,6 +159,8 @@ pub struct FuncGraph {
     pub weak: Vec<WeakReference>,
     /// Functions whose bodies it runs.
     pub functions: Vec<Entity>,
+    /// How deep its calls nest.
+    pub depth: usize,
     /// Lengths that must agree.
     pub constraints: Vec<Constraint>,
 }
@@ -174,11 +176,6 @@ impl FuncGraph {
             WeakSource::Role { .. } | WeakSource::State { .. } => None,
         });
         captured.chain(self.functions.iter().copied()).chain(self.key.entities())
-    }
-
-    /// Whether it changes any variable.
-    pub fn is_stateful(&self) -> bool {
-        self.weak.iter().any(|weak| weak.is_written)
     }
 
     fn on_despawn(mut world: DeferredWorld, context: HookContext) {

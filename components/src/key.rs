@@ -7,7 +7,6 @@ use bevy_ecs::entity::Entity;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::dtype::Scalar;
 use crate::spec::TensorSpec;
 
 /// One piece of a skeleton.
@@ -36,15 +35,13 @@ pub enum Token {
 /// A host value in a key. A host `if` on it leaves one branch in each trace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Static {
-    /// A number or truth value, compared by bits.
-    Number(Scalar),
-    /// An integer of any width.
+    /// An integer of any width, or a truth value.
     Integer(i128),
     /// A text.
     Text(Arc<str>),
 }
 
-/// Everything of a model that a trace can depend on: the sorted list of its variables, and which of them are one.
+/// Everything of a model that a trace can depend on: the sorted list of its variables.
 #[derive(Debug)]
 pub struct ModelSignature {
     entries: Vec<SignatureEntry>,

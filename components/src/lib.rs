@@ -32,7 +32,7 @@ pub use function::{
 pub use ids::{ConcreteId, Function, ModelId, OpId, TrainerId, VariableId};
 pub use key::{CacheKey, ModelSignature, SignatureEntry, Static, Token};
 pub use model::{CachedSignature, Model, ModelVersion, Variables};
-pub use op::{Attributes, Axes, Bodies, BodyUse, Op, OpOf, Operands, Ops, Origin};
+pub use op::{Attributes, Axes, Bodies, BodyUse, Op, Operands, Ops, Origin};
 pub use reference::{Death, DeathQueue, Referenced};
 pub use spec::TensorSpec;
 pub use tensor::{Tensor, TensorError};

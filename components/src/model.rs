@@ -50,7 +50,8 @@ impl Variables {
 }
 
 /// Counts the changes of a model's set of variables (their names, specs, trainability; not their values). Written by the
-/// hooks of [`crate::Variable`]; read to tell whether a cached signature or a binding still holds.
+/// hooks of [`crate::Variable`]; read to tell whether a cached signature or a binding still holds. Moving a
+/// variable to another model counts only where its [`crate::Variable`] is inserted again with the new [`VariableOf`].
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelVersion(pub u64);
 

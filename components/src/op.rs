@@ -43,7 +43,7 @@ pub enum Attributes {
     Dims(Dims),
     /// Axes, or a permutation of all axes.
     Axes(Axes),
-    /// Two numbers that say how an operand lies.
+    /// Whether each of two operands lies transposed.
     Flags(bool, bool),
     /// One axis.
     Axis(u8),
@@ -96,11 +96,6 @@ impl fmt::Debug for Origin {
         fmt::Display::fmt(self, f)
     }
 }
-
-/// The concrete function that owns this op, as a plain id.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-#[component(immutable)]
-pub struct OpOf(pub Entity);
 
 /// The ops of a concrete function in program order, which is a topological order. Written once, when they are spawned. They
 /// are despawned with it, by a hook instead of a relationship, which would cost as much again for each op.

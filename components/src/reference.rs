@@ -9,9 +9,11 @@ use bevy_ecs::lifecycle::HookContext;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::{DeferredWorld, World};
 
+use smallvec::SmallVec;
+
 use crate::key::CacheKey;
 
-/// Who names this entity: concretes, by capture or key, and for a concrete its bindings. Written when those are committed;
+/// Who names this entity: concretes, by capture or key, and for a concrete or a model the bindings that it does not own. Written when those are committed;
 /// read by the sweep. Sparse, so that marking a user's entity moves none of its components.
 #[derive(Component, Debug, Default)]
 #[component(storage = "SparseSet", on_despawn = Referenced::on_despawn)]
@@ -48,12 +50,12 @@ pub enum Death {
         /// What it named.
         named: Vec<Entity>,
     },
-    /// A binding died: its concrete need not remember it.
+    /// A binding died: its concrete and the models that do not own it need not remember it.
     Binding {
         /// The dead binding.
         entity: Entity,
-        /// Its concrete.
-        concrete: Entity,
+        /// What it named.
+        named: SmallVec<[Entity; 2]>,
     },
 }
 

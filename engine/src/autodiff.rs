@@ -256,12 +256,14 @@ pub trait Autodiff {
 
     /// How often a function was traced.
     fn trace_count<A, R>(&self, function: Function<A, R>) -> u64 {
-        self.world().get::<TraceCount>(function.entity).map_or(0, |count| count.0)
+        let found = self.world().get::<TraceCount>(function.entity);
+        found.filter(|_| function.world == self.world().id()).map_or(0, |count| count.0)
     }
 
     /// How many concretes of a function are cached.
     fn concrete_count<A, R>(&self, function: Function<A, R>) -> usize {
-        self.world().get::<FunctionCache>(function.entity).map_or(0, |cache| cache.0.len())
+        let found = self.world().get::<FunctionCache>(function.entity);
+        found.filter(|_| function.world == self.world().id()).map_or(0, |cache| cache.0.len())
     }
 
     /// A concrete as text: signature, variables, ops with shapes, and where they were written.

@@ -65,7 +65,12 @@ pub fn concrete_for(world: &mut World, function: Entity, tokens: &[Token], model
             None => trace::trace(world, &[trace::Request { function, key: key.clone(), models: models.clone() }]),
             Some(source) => gradient(world, &[gradient::Request { function, key: key.clone(), source }]),
         };
-        concrete = Some(outcomes.into_iter().next().ok_or_else(|| gone(world, function))??);
+        let outcome = outcomes.into_iter().next().ok_or_else(|| gone(world, function))?;
+        if outcome.is_err() {
+            // The sources of what cannot be derived are whole functions themselves.
+            simplify_stage(world);
+        }
+        concrete = Some(outcome?);
     }
     simplify_stage(world);
     concrete.ok_or_else(|| gone(world, function))

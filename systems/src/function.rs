@@ -70,7 +70,7 @@ fn erased<'t, A: Structure, R: Structure>(
     tokens: &[Token],
     leaves: &[Value<'t>],
 ) -> Option<Untraced<'t>> {
-    let arguments = A::traced(&mut TracedParts { trace, tokens, leaves, weak: &[] })?;
+    let arguments = A::traced(&mut TracedParts { trace, tokens, leaves, weak: &[], models: &[] })?;
     let mut outputs = Untraced { tokens: Vec::new(), leaves: Vec::new() };
     R::untrace(body(trace, arguments), &mut outputs);
     Some(outputs)

@@ -83,6 +83,8 @@ pub struct TracedParts<'a, 't> {
     pub leaves: &'a [Value<'t>],
     /// In results of an inner function: the outer place of each of its weak references.
     pub weak: &'a [u32],
+    /// In results of an inner function: the outer number of each of its model arguments; else empty, and numbers are outer ones.
+    pub models: &'a [u32],
 }
 
 /// A traced structure taken apart.
@@ -255,7 +257,8 @@ impl Structure for ModelId {
     }
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<TracedModel<'t>> {
         let Token::Model(argument, _) = next_token(&mut parts.tokens)? else { return None };
-        Some(TracedModel::new(parts.trace, *argument))
+        let outer = parts.models.get(*argument as usize).unwrap_or(argument);
+        Some(TracedModel::new(parts.trace, *outer))
     }
     fn stand_in<'t>(trace: Trace<'t>) -> TracedModel<'t> {
         TracedModel::new(trace, u32::MAX)

@@ -14,15 +14,11 @@ pub struct Counting;
 
 thread_local! {
     static LIVE_BYTES: Cell<isize> = const { Cell::new(0) };
-    static ALLOCATION_COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
 fn count(bytes: isize) {
     // A thread that ends may free after its counters are gone; nobody reads them then.
     let _ = LIVE_BYTES.try_with(|live| live.set(live.get() + bytes));
-    if bytes > 0 {
-        let _ = ALLOCATION_COUNT.try_with(|count| count.set(count.get() + 1));
-    }
 }
 
 // SAFETY: every call is passed on to the system allocator as it came.
@@ -43,9 +39,4 @@ unsafe impl GlobalAlloc for Counting {
 /// Heap bytes that this thread allocated and did not free.
 pub fn live_bytes() -> isize {
     LIVE_BYTES.with(Cell::get)
-}
-
-/// How often this thread allocated.
-pub fn allocation_count() -> u64 {
-    ALLOCATION_COUNT.with(Cell::get)
 }

@@ -136,7 +136,7 @@ pub enum Error {
         /// What its update did.
         cause: String,
     },
-    /// A model or variable cannot be made as asked.
+    /// Anything else that cannot be done as asked, in words.
     #[error("{0}")]
     Invalid(Arc<str>),
     /// The pass found something that our own code should have made impossible, or a kernel panicked.
@@ -202,7 +202,7 @@ fn gone(kind: Kind, name: Option<&str>) -> String {
     }
 }
 
-/// Prints the first of some errors, and how many more there are.
+/// Prints some errors, the first cause first.
 struct TraceErrorList<'a>(&'a Arc<[TraceError]>);
 
 impl fmt::Display for TraceErrorList<'_> {

@@ -26,6 +26,9 @@ pub enum RunError {
     /// An axis without elements has no greatest one.
     #[error("there is no element to take the maximum of")]
     EmptyMaximum,
+    /// A kernel was given shapes that its row should have refused.
+    #[error("{0}: its row is wrong")]
+    Misused(&'static str),
     /// A kernel was given what its row should have refused.
     #[error(transparent)]
     Tensor(#[from] TensorError),

@@ -6,7 +6,7 @@ use entigrad_components::creation::next_creation_index;
 use entigrad_components::reference::refer;
 use entigrad_components::variable::StateName;
 use entigrad_components::{
-    Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Variable,
+    Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Token, Variable,
     Variables, WeakReference, WeakSource,
 };
 use smallvec::SmallVec;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::stale::stale_variable;
 use crate::error::Error;
 use crate::plan::Skeleton;
+use crate::structure::Models;
 
 /// The variable of each weak reference of a plan, for a call with these models. A binding is kept at the first model, so that
 /// only a model's first call looks anything up.
@@ -41,8 +42,10 @@ pub fn bind_variables(
             world.entity_mut(entity).insert(binding);
         }
         None => {
+            let others: Models = binding.models.iter().skip(1).map(|(model, _)| *model).collect();
             let entity = world.spawn((binding, BindingOf(owner))).id();
             refer(world, entity, concrete);
+            others.into_iter().for_each(|model| refer(world, entity, model));
         }
     }
     Ok(variables)
@@ -154,17 +157,23 @@ fn state(
     Ok(entity)
 }
 
-/// A variable that a function assigns and that reaches it in two ways would be read and written as if it were two.
+/// A variable that reaches a function in two ways would be written, or have its gradient taken, as if it were two.
 fn check_aliases(skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
+    let gives_gradients = skeleton.output_skeleton.iter().any(|token| matches!(token, Token::Variable(_)));
     for (place, variable) in variables.iter().enumerate() {
         let Some(other) = variables[..place].iter().position(|other| other == variable) else { continue };
-        if skeleton.weak[place].is_written || skeleton.weak[other].is_written {
-            let (path, function) = (&skeleton.weak[place].path, &skeleton.name);
-            let message = format!(
-                "function `{function}` assigns `{path}`, which reaches it in two ways: captured and through a model"
-            );
-            return Err(Error::invalid(message));
-        }
+        let weak = &skeleton.weak[place];
+        let does = if weak.is_written || skeleton.weak[other].is_written {
+            "assigns"
+        } else if gives_gradients && weak.trainable {
+            "takes the gradient of"
+        } else {
+            continue;
+        };
+        let (path, function) = (&weak.path, &skeleton.name);
+        return Err(Error::invalid(format!(
+            "function `{function}` {does} `{path}`, which reaches it in two ways: captured and through a model"
+        )));
     }
     Ok(())
 }

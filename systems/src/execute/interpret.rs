@@ -29,7 +29,7 @@ pub fn interpret(instance: &Instance, inputs: &[Tensor], values: &mut [Tensor]) 
             origin: instruction.origin,
             cause,
         })?;
-        for (place, buffer) in instruction.operands.iter().enumerate() {
+        for (place, buffer) in instruction.operands.iter().enumerate().take(u64::BITS as usize) {
             if instruction.released >> place & 1 == 1 {
                 buffers[buffer.index()] = None;
             }

@@ -68,11 +68,13 @@ pub fn derive(table: &OpTable, graph: &Arc<Graph>, derivation: &Derivation, name
     let outcome = catch_unwind(AssertUnwindSafe(emit));
     let (mut derived, errors) = state.finish();
     let panicked = |panic: Box<dyn Any + Send>| failed(GradientError::RulePanicked { message: panic_message(&*panic) });
-    let outcome = outcome.map_err(panicked)?;
-    if let (Ok(_), Some(error)) = (&outcome, errors.into_iter().next()) {
-        return Err(failed(GradientError::Rule(Box::new(error))));
-    }
-    if let Some((tokens, gradients)) = outcome? {
+    // What was recorded first is the cause; what an optimiser did wrong is told as such.
+    let recorded = errors.into_iter().next().map(|error| failed(GradientError::Rule(Box::new(error))));
+    let outcome = match (outcome, recorded) {
+        (Ok(Err(error @ Error::Optimizer { .. })), _) | (_, Some(error)) => return Err(error),
+        (outcome, None) => outcome.map_err(panicked)??,
+    };
+    if let Some((tokens, gradients)) = outcome {
         derived.output_skeleton =
             [Token::Tuple(2)].into_iter().chain(flat.output_skeleton.iter().cloned()).chain(tokens).collect();
         derived.outputs.extend(gradients);

@@ -22,6 +22,7 @@ pub fn flatten(graph: &Arc<Graph>) -> Arc<Graph> {
             nodes: Vec::with_capacity(graph.nodes.len()),
             bodies: Vec::new(),
             inlined: graph.functions(),
+            depth: 0,
             outputs: Vec::new(),
             ..(**graph).clone()
         },

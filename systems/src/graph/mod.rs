@@ -2,8 +2,8 @@
 //! entities once.
 //!
 //! *Invariants*: nodes stand in program order, which is a topological order: operands come before their users. A node gives
-//! one value; an op with several results is followed by `result` nodes. There is at most one read of a weak reference
-//! before the first assign to it, and none after: later reads are the assigned values themselves.
+//! one value; an op with several results is followed by `result` nodes. In a flat graph there is at most one read of a weak
+//! reference before the first assign to it, and none after: later reads are the assigned values themselves.
 
 mod collect;
 mod flatten;
@@ -89,6 +89,8 @@ pub struct Graph {
     pub inlined: Vec<Entity>,
     /// Lengths that must agree.
     pub constraints: Vec<Constraint>,
+    /// How deep its calls nest: what bounds every recursion over bodies.
+    pub depth: usize,
 }
 
 impl Graph {
@@ -106,6 +108,7 @@ impl Graph {
             bodies: Vec::new(),
             inlined: Vec::new(),
             constraints: Vec::new(),
+            depth: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::reference::refer;
-use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, OpOf, Operands, Ops};
+use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, Operands, Ops};
 use smallvec::smallvec;
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
         let spawned = spawned.borrow();
         let operands = Operands(node.operands.iter().map(|operand| spawned[operand.index()]).collect());
         let op = Op { id: node.op, attributes: node.attributes.clone() };
-        (op, operands, node.spec.clone(), node.origin, OpOf(concrete))
+        (op, operands, node.spec.clone(), node.origin)
     });
     for entity in world.spawn_batch(bundles) {
         spawned.borrow_mut().push(entity);
@@ -41,6 +41,7 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
         captures: graph.captures.clone(),
         weak: graph.weak.clone(),
         functions: graph.functions(),
+        depth: graph.depth,
         constraints: graph.constraints.clone(),
     };
     for named in func_graph.named_entities() {

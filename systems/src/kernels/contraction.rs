@@ -23,7 +23,7 @@ struct Product {
 }
 
 impl Product {
-    fn new(call: &KernelCall<'_>, out: &Tensor) -> Self {
+    fn new(call: &KernelCall<'_>, out: &Tensor) -> Result<Self, RunError> {
         let (left, right) = match call.attributes {
             Attributes::Flags(left, right) => (*left, *right),
             _ => (false, false),
@@ -32,31 +32,38 @@ impl Product {
             let row = operand.shape()[1] as isize;
             if is_transposed { (1, row) } else { (row, 1) }
         };
+        let (&[_, _], &[_, _], &[rows, columns]) = (call.operands[0].shape(), call.operands[1].shape(), out.shape())
+        else {
+            return Err(RunError::Misused("a matrix product takes matrices"));
+        };
         let inner = call.operands[0].shape()[usize::from(!left)];
-        let product = Self {
-            rows: out.shape()[0],
+        // The products below read and write within these extents.
+        let wanted = |is_transposed, shape: [usize; 2]| if is_transposed { [shape[1], shape[0]] } else { shape };
+        let fits = call.operands[0].shape() == wanted(left, [rows, inner])
+            && call.operands[1].shape() == wanted(right, [inner, columns]);
+        if !fits {
+            return Err(RunError::Misused("the matrices of a product do not fit"));
+        }
+        Ok(Self {
+            rows,
             inner,
-            columns: out.shape()[1],
+            columns,
             left: strides(call.operands[0], left),
             right: strides(call.operands[1], right),
-        };
-        // The kernels below read and write within these extents; the shape rule made sure of them.
-        assert_eq!(call.operands[0].len(), product.rows * inner, "the left operand is [rows, inner]");
-        assert_eq!(call.operands[1].len(), inner * product.columns, "the right operand is [inner, columns]");
-        product
+        })
     }
 }
 
 /// The product of two matrices, either of which may lie transposed.
 pub fn matmul(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    let product = Product::new(call, out);
+    let product = Product::new(call, out)?;
     let (m, k, n) = (product.rows, product.inner, product.columns);
     let ((left_row, left_column), (right_row, right_column)) = (product.left, product.right);
     match out.dtype() {
         DType::F32 => {
             let (left, right) = (call.operands[0].elements::<f32>()?, call.operands[1].elements::<f32>()?);
             let out = out.elements_mut::<f32>()?;
-            // SAFETY: `Product::new` checked that both operands hold as many elements as the extents and strides reach, and
+            // SAFETY: `Product::new` checked that both operands have just the shapes that the extents and strides reach, and
             // `out` is a row-major [m, n] that nothing else refers to.
             unsafe {
                 matrixmultiply::sgemm(

@@ -21,6 +21,8 @@ use bevy_ecs::resource::Resource;
 use entigrad_components::{Attributes, OpId};
 use std::sync::Arc;
 
+use crate::error::Error;
+
 /// Names each built-in row's id, and lists the rows in that order.
 macro_rules! table {
     ($($id:ident = $row:path,)*) => {
@@ -108,10 +110,26 @@ impl OpTable {
         self.rows.iter().enumerate().map(|(place, row)| (OpId(place as u16), row))
     }
 
-    /// Adds a row; gives back the id that emits it, or the row's name where that is taken or the table is full.
-    pub fn add(&mut self, row: OpRow) -> Result<OpId, &'static str> {
-        if self.find(row.name).is_some() || self.rows.len() >= usize::from(POISON.0) {
-            return Err(row.name);
+    /// Adds a row; gives back the id that emits it. A row needs a name that is not taken, a doc, a kernel, and a rule an operand.
+    pub fn add(&mut self, row: OpRow) -> Result<OpId, Error> {
+        let name = row.name;
+        let refused = |why: &str| Err(Error::invalid(format!("the row `{name}` cannot be added: {why}")));
+        if name.is_empty() || row.doc.is_empty() {
+            return refused("it has no name or no doc");
+        }
+        if self.find(name).is_some() {
+            return refused("the table has a row of this name");
+        }
+        if self.rows.len() >= usize::from(POISON.0) {
+            return refused("the table is full");
+        }
+        if !matches!(row.lowering, Lowering::Kernel(_)) {
+            return refused("it has no kernel");
+        }
+        if let Derivative::Rule(rules) = row.derivative
+            && row.arity != Some(rules.len())
+        {
+            return refused("its gradient has another number of rules than it has operands");
         }
         let rows = Arc::make_mut(&mut self.rows);
         rows.push(row);

@@ -13,8 +13,8 @@ use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{
-    Attributes, CacheKey, CreationIndex, DType, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor, TensorSpec,
-    Token, Variable, WeakReference, WeakSource,
+    Attributes, CacheKey, CreationIndex, DType, Failed, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor,
+    TensorSpec, Token, Variable, WeakReference, WeakSource,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -167,7 +167,8 @@ pub fn spawn_optimizer(world: &mut World, optimizer: impl Optimizer) -> Result<E
 
 /// Updates every variable of `variables` that has a [`Gradient`], and removes the gradient; how many were updated.
 ///
-/// *Reads* [`Gradient`], *writes* the variables and the optimiser's state. Nothing is updated where anything is wrong.
+/// *Reads* [`Gradient`], *writes* the variables and the optimiser's state. What is wrong with a gradient is found before anything
+/// is updated; where one update fails while it runs, that gradient stays, and the others are used up.
 pub fn optimize(world: &mut World, optimizer: Entity, variables: &[Entity]) -> Result<usize, Error> {
     let gone = || Error::gone(Kind::Function, names::remembered(world, optimizer));
     world.get::<Body>(optimizer).filter(|body| matches!(body, Body::Update(_))).ok_or_else(gone)?;
@@ -183,16 +184,19 @@ pub fn optimize(world: &mut World, optimizer: Entity, variables: &[Entity]) -> R
         let index = world.get::<CreationIndex>(*variable).copied().unwrap_or(CreationIndex(0));
         gradients.push((index, *variable, gradient.0.clone()));
     }
-    gradients.sort_by_key(|(index, ..)| *index);
+    gradients.sort_by_key(|(index, variable, _)| (*index, *variable));
+    gradients.dedup_by_key(|(_, variable, _)| *variable);
     let jobs = update_jobs(world, optimizer, &gradients)?;
     // Compute and commit.
-    for outcome in execute(world, &jobs) {
-        outcome?;
+    let outcomes = execute(world, &jobs);
+    let mut failed = None;
+    for ((_, variable, _), outcome) in gradients.iter().zip(outcomes) {
+        match outcome {
+            Ok(_) => drop(world.entity_mut(*variable).remove::<Gradient>()),
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
-    for (_, variable, _) in &gradients {
-        world.entity_mut(*variable).remove::<Gradient>();
-    }
-    Ok(gradients.len())
+    failed.map_or(Ok(gradients.len()), Err)
 }
 
 fn update_jobs(
@@ -220,6 +224,7 @@ pub(crate) fn wanted_updates(world: &mut World) -> Vec<(Entity, Vec<Entity>)> {
     let mut query = world.query_filtered::<(Entity, &OptimizedBy, &CreationIndex), bevy_ecs::query::With<Gradient>>();
     let mut found: Vec<(CreationIndex, Entity, Entity)> =
         query.iter(world).map(|(variable, by, index)| (*index, by.0, variable)).collect();
+    found.retain(|(_, optimizer, _)| world.get::<Failed<Error>>(*optimizer).is_none());
     found.sort_by_key(|(index, ..)| *index);
     let mut wanted: Vec<(Entity, Vec<Entity>)> = Vec::new();
     for (_, optimizer, variable) in found {

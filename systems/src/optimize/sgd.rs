@@ -36,7 +36,7 @@ impl Optimizer for Sgd {
 
     fn check(&self) -> Result<(), Error> {
         check_setting("sgd", "learning rate", self.learning_rate, 0.0, f64::INFINITY)?;
-        check_setting("sgd", "momentum", self.momentum, 0.0, f64::INFINITY)
+        check_setting("sgd", "momentum", self.momentum, 0.0, 1.0)
     }
 
     fn states(&self) -> Vec<StateSpec> {

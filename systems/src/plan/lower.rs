@@ -54,8 +54,12 @@ fn lowered(table: &OpTable, graph: &Graph, node: &Node) -> Lowered {
     match (table.row(node.op).map(|row| row.lowering), &node.attributes) {
         (Some(Lowering::Kernel(kernel)), _) => Lowered::Work(Work::Opaque(kernel)),
         (Some(Lowering::Assign), _) => Lowered::Work(Work::Assign(index as u32)),
-        (_, Attributes::Number(number)) => Lowered::Source(Source::Constant(Tensor::scalar(*number))),
-        (_, Attributes::Length(dim, dtype)) => Lowered::Source(Source::Length(dim.clone(), *dtype)),
+        (_, Attributes::Number(number)) if node.op == ops::NUMBER => {
+            Lowered::Source(Source::Constant(Tensor::scalar(*number)))
+        }
+        (_, Attributes::Length(dim, dtype)) if node.op == ops::LENGTH => {
+            Lowered::Source(Source::Length(dim.clone(), *dtype))
+        }
         _ if node.op == ops::CAPTURE => Lowered::Source(Source::Constant(graph.captures[index].clone())),
         _ if node.op == ops::READ => Lowered::Source(Source::Variable(index as u32)),
         _ => {
@@ -72,7 +76,7 @@ fn release_buffers(skeleton: &mut Skeleton) {
         is_kept[output.index()] = true;
     }
     for instruction in skeleton.instructions.iter_mut().rev() {
-        for (place, buffer) in instruction.operands.iter().enumerate().take(u8::BITS as usize) {
+        for (place, buffer) in instruction.operands.iter().enumerate().take(u64::BITS as usize) {
             if !std::mem::replace(&mut is_kept[buffer.index()], true) {
                 instruction.released |= 1 << place;
             }

@@ -111,8 +111,8 @@ pub struct Instruction {
     pub attributes: Attributes,
     /// Where its op was written, for messages.
     pub origin: Origin,
-    /// Which operands nobody reads after it, a bit each.
-    pub released: u8,
+    /// Which of the first 64 operands nobody reads after it, a bit each.
+    pub released: u64,
 }
 
 /// What an instruction does.

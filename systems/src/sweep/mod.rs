@@ -31,7 +31,9 @@ pub fn sweep(world: &mut World) -> bool {
                     named.into_iter().for_each(|named| forget(world, entity, named));
                     forget_concrete(world, function, &key, entity);
                 }
-                Death::Binding { entity, concrete } => forget(world, entity, concrete),
+                Death::Binding { entity, named } => {
+                    named.into_iter().for_each(|named| forget(world, entity, named));
+                }
             }
         }
     }
@@ -40,7 +42,7 @@ pub fn sweep(world: &mut World) -> bool {
 /// Throws away what `referrer` kept for `dead`.
 fn evict(world: &mut World, referrer: Entity, dead: Entity) {
     if world.get::<Binding>(referrer).is_some() {
-        // Its concrete is gone.
+        // Its concrete, or one of its models, is gone.
         world.despawn(referrer);
         return;
     }

@@ -6,7 +6,7 @@ use entigrad_components::{
 };
 use std::sync::Arc;
 
-use super::{Snapshot, Trace, Value, produce};
+use super::{Snapshot, TRACE_DEPTH_MAX, Trace, Value, produce};
 use crate::error::{Error, TraceCause};
 use crate::graph::{Body, Graph};
 use crate::ops;
@@ -24,6 +24,10 @@ impl<'t> Trace<'t> {
         let outcome = self.check_ours(&parts.leaves);
         let outcome = outcome.and_then(|()| {
             let found = self.inner_graph(function.entity, function.world, &parts.tokens);
+            let found = found.and_then(|(graph, key, models)| match graph.depth < TRACE_DEPTH_MAX {
+                true => Ok((graph, key, models)),
+                false => Err(Error::invalid(format!("functions call each other more than {TRACE_DEPTH_MAX} deep"))),
+            });
             found.map_err(|error| TraceCause::Inner(Box::new(error)))
         });
         let (graph, key, models) = match outcome {
@@ -35,7 +39,8 @@ impl<'t> Trace<'t> {
         };
         let weak = self.inner_weak(&graph, &models);
         let results = self.emit_call(function.entity, key, &graph, weak.clone(), &parts.leaves);
-        let mut results = TracedParts { trace: self, tokens: &graph.output_skeleton, leaves: &results, weak: &weak };
+        let mut results =
+            TracedParts { trace: self, tokens: &graph.output_skeleton, leaves: &results, weak: &weak, models: &models };
         R::traced(&mut results).unwrap_or_else(|| {
             let error =
                 Error::invalid(format!("function `{}` returns another structure than was asked for", graph.name));
@@ -105,7 +110,9 @@ impl<'t> Trace<'t> {
         operands: &[Value<'t>],
     ) -> Vec<Value<'t>> {
         let body = {
-            let bodies = &mut self.0.graph.borrow_mut().bodies;
+            let outer = &mut *self.0.graph.borrow_mut();
+            outer.depth = outer.depth.max(graph.depth + 1);
+            let bodies = &mut outer.bodies;
             bodies.push(Body { function, key, graph: graph.clone(), weak: weak.clone() });
             bodies.len() - 1
         };

@@ -2,7 +2,7 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, Token, TraceCount};
+use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, Kind, Token, TraceCount};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,13 +35,18 @@ pub struct Request {
 ///
 /// *Reads* the whole world, *writes* concretes and function caches. A request that fails leaves nothing behind.
 pub fn trace(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, Error>> {
-    let graphs = trace_graphs(world, requests);
+    let is_missing = |request: &&Request| cached(world, request.function, &request.key).is_none();
+    let missing: Vec<&Request> = requests.iter().filter(is_missing).collect();
+    let mut graphs = trace_graphs(world, &missing).into_iter();
     let mut outcomes = Vec::with_capacity(requests.len());
-    for (request, graph) in requests.iter().zip(graphs) {
-        outcomes.push(graph.map(|graph| match cached(world, request.function, &request.key) {
-            Some(concrete) => concrete,
-            None => commit(world, request.function, &request.key, &graph),
-        }));
+    let mut missing = missing.into_iter().peekable();
+    for request in requests {
+        let graph = missing.next_if(|next| std::ptr::eq(*next, request)).and_then(|_| graphs.next());
+        outcomes.push(match (cached(world, request.function, &request.key), graph) {
+            (Some(concrete), _) => Ok(concrete),
+            (None, Some(graph)) => graph.map(|graph| commit(world, request.function, &request.key, &graph)),
+            (None, None) => Err(Error::gone(Kind::Function, None)),
+        });
     }
     outcomes
 }
@@ -51,10 +56,10 @@ fn cached(world: &World, function: Entity, key: &CacheKey) -> Option<Entity> {
 }
 
 /// The compute step: bodies run against a read-only world, in parallel where there are several.
-fn trace_graphs(world: &World, requests: &[Request]) -> Vec<Result<Arc<Graph>, Error>> {
+fn trace_graphs(world: &World, requests: &[&Request]) -> Vec<Result<Arc<Graph>, Error>> {
     let claims = Claims::default();
     let table = world.get_resource::<OpTable>().cloned().unwrap_or_default();
-    let one = |(root, request): (usize, &Request)| {
+    let one = |(root, request): (usize, &&Request)| {
         let snapshot = Snapshot { world, claims: &claims, root, frame: None, models: request.models.clone() };
         produce(&snapshot, &table, request.function, &request.key)
     };

@@ -16,15 +16,15 @@ impl<'t> Trace<'t> {
     /// The place of a variable among the weak references.
     #[track_caller]
     pub(super) fn captured(self, variable: VariableId) -> Result<u32, TraceCause> {
-        let source = WeakSource::Captured(variable.entity);
-        if let Some(place) = self.0.weak_places.borrow().get(&source) {
-            return Ok(*place);
-        }
         let Some(world) = self.0.snapshot.as_ref().map(|snapshot| snapshot.world) else {
             return Err(stale_variable(Arc::from("?"), None));
         };
         if variable.world != world.id() {
             return Err(TraceCause::Inner(Box::new(Error::OtherWorld { kind: Kind::Variable })));
+        }
+        let source = WeakSource::Captured(variable.entity);
+        if let Some(place) = self.0.weak_places.borrow().get(&source) {
+            return Ok(*place);
         }
         let Some(found) = world.get::<Variable>(variable.entity) else {
             let path = names::remembered(world, variable.entity).unwrap_or_else(|| "?".into());

@@ -88,6 +88,7 @@ fn what_a_panic_leaves_is_what_was_assigned_before_it() {
     let (mut engine, v) = counter();
     let panicking = OpRow {
         name: "panicking",
+        doc: "Panics.",
         arity: Some(1),
         infer: |infer| Ok(infer.operands[0].clone()),
         lowering: Lowering::Kernel(|_, _| panic!("the kernel gives up")),

@@ -233,7 +233,11 @@ fn a_variable_of_another_world_is_told_while_tracing() {
     let (mut engine, mut other) = (Engine::new(), Engine::new());
     let model = other.spawn_model("model");
     let v = other.variable(model, "v", 1.0_f32).unwrap();
-    let f = engine.function::<(), Tensor>("f", move |t, ()| t.read(v));
+    // The first entities of two worlds have one number.
+    let ours = engine.spawn_model("model");
+    let same_number = engine.variable(ours, "v", 2.0_f32).unwrap();
+    assert_eq!(same_number.entity, v.entity);
+    let f = engine.function::<(), Tensor>("f", move |t, ()| t.read(same_number) + t.read(v));
     let error = without_places(&engine.call(f, ()).unwrap_err().to_string());
     let wanted = "this variable belongs to another world: ids are only good in the world that made them (HERE)";
     assert_eq!(error, format!("function `f` cannot be traced: {wanted}"));

@@ -54,7 +54,9 @@ fn ten_thousand_models_that_come_and_go_leave_nothing_behind() {
 fn functions_that_come_and_go_leave_nothing_behind() {
     let mut engine = Engine::new();
     let model = engine.spawn_model("model");
-    let w = engine.variable(model, "w", 2.0_f64).unwrap();
+    engine.variable(model, "w", 2.0_f64).unwrap();
+    let other = engine.spawn_model("other");
+    let w = engine.variable(other, "w", 2.0_f64).unwrap();
     let mut sizes = Vec::new();
     for number in 0..2_000 {
         let times = engine.method::<Tensor, Tensor>("times", |_, model, x| x * model.read("w"));
@@ -103,5 +105,27 @@ fn traces_that_fail_leave_nothing_behind() {
     for _ in 0..100 {
         engine.call(f, Tensor::from([1.0_f32])).unwrap_err();
         assert_eq!(engine.world().entities().count_spawned(), count);
+    }
+}
+
+#[test]
+fn models_that_come_and_go_beside_one_that_stays_leave_nothing_behind() {
+    let mut engine = Engine::new();
+    let shared = engine.spawn_model("shared");
+    engine.variable(shared, "scale", 2.0_f64).unwrap();
+    let f =
+        engine.function::<(ModelId, ModelId), Tensor>("f", |_, (shared, agent)| shared.read("scale") * agent.read("w"));
+    let round = |engine: &mut Engine| {
+        let agent = engine.spawn_model("agent");
+        engine.variable(agent, "w", 3.0_f64).unwrap();
+        assert_eq!(engine.call(f, (shared, agent)).unwrap(), Tensor::from(6.0_f64));
+        engine.despawn(agent);
+        let spare = engine.spawn_model("a call that sweeps");
+        engine.despawn(spare);
+        engine.world().entities().count_spawned()
+    };
+    let count = round(&mut engine);
+    for _ in 0..100 {
+        assert_eq!(round(&mut engine), count);
     }
 }

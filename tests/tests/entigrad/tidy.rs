@@ -29,8 +29,10 @@ fn files(ending: &str) -> Vec<(String, String)> {
 }
 
 /// Files that may be longer than the limit, each with its reason.
-const LONGER: &[(&str, usize, &str)] =
-    &[("engine/src/autodiff.rs", 450, "everything that a user can call, in one place")];
+const LONGER: &[(&str, usize, &str)] = &[
+    ("tests/tests/entigrad/scenes/wrong_scenes.rs", 440, "every message of a wrong scene, pinned whole"),
+    ("engine/src/autodiff.rs", 480, "everything that a user can call, in one place"),
+];
 
 #[test]
 fn no_source_file_is_longer_than_400_lines() {

@@ -35,7 +35,7 @@ fn gradients_that_the_user_accumulates_are_applied_by_the_same_update() {
     for wanted in ADAM {
         let (_, gradients) = engine.call(gradient, ()).unwrap();
         engine.set_gradient(theta, gradients.get(theta).unwrap().clone()).unwrap();
-        assert_eq!(engine.optimize(optimizer, &[theta]).unwrap(), 1);
+        assert_eq!(engine.optimize(optimizer, &[theta, theta]).unwrap(), 1);
         assert_relative_eq!(engine.value(theta).unwrap().item::<f64>().unwrap(), wanted, max_relative = 1e-12);
         assert_eq!(engine.optimize(optimizer, &[theta]).unwrap(), 0, "the gradient is used up");
     }

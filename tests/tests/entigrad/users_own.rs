@@ -32,7 +32,13 @@ fn a_row_of_a_users_own_works_like_any_other() {
     let mut table = OpTable::default();
     let id = table.add(cube.clone()).unwrap();
     assert_eq!(entigrad_tests::sweep::sweep_row(&table, id), []);
-    assert_eq!(table.add(cube), Err("cube"));
+    let mut refused = |row| table.add(row).unwrap_err().to_string();
+    assert_eq!(refused(cube.clone()), "the row `cube` cannot be added: the table has a row of this name");
+    let without_kernel = OpRow { name: "other", lowering: ROW.lowering, ..cube.clone() };
+    assert_eq!(refused(without_kernel), "the row `other` cannot be added: it has no kernel");
+    let without_rules = OpRow { name: "other", derivative: Derivative::Rule(&[]), ..cube };
+    let wanted = "the row `other` cannot be added: its gradient has another number of rules than it has operands";
+    assert_eq!(refused(without_rules), wanted);
     let mut engine = entigrad_tests::sweep::engine_with(&table);
     let f = engine.function::<Tensor, Tensor>("f", move |t, x| t.emit(id, &[x], Attributes::None));
     assert_eq!(engine.call(f, Tensor::from(2.0_f64)).unwrap(), Tensor::from(8.0_f64));
@@ -155,4 +161,64 @@ fn a_row_without_a_rule_says_so_and_a_rule_of_another_shape_is_found_out() {
     assert!(error_of(Derivative::NotYet).starts_with(wanted));
     let wanted = "function `f` has no gradient: the rule of `exp` gave a cotangent f32[] for an operand f32[3] (";
     assert!(error_of(Derivative::Rule(&[Some(|r| r.cotangent.sum())])).starts_with(wanted));
+}
+
+#[test]
+fn a_row_of_many_operands_works_and_one_that_misuses_a_kernel_is_an_error() {
+    use entigrad::systems::kernels;
+    use entigrad::systems::ops::{Lowering, OpRow, OpTable, ROW};
+    use entigrad_components::Attributes;
+    let total = OpRow {
+        name: "total",
+        doc: "The sum of all operands.",
+        arity: None,
+        infer: |infer| Ok(infer.operands[0].clone()),
+        lowering: Lowering::Kernel(|call, out| {
+            let mut sum = 0.0;
+            for operand in call.operands {
+                sum += operand.item::<f32>()?;
+            }
+            *out = Tensor::from(sum);
+            Ok(())
+        }),
+        ..ROW
+    };
+    let product = OpRow {
+        name: "product",
+        doc: "A product whose shape rule is wrong.",
+        arity: Some(2),
+        infer: |infer| Ok(infer.operands[0].clone()),
+        lowering: Lowering::Kernel(kernels::matmul),
+        ..ROW
+    };
+    let mut table = OpTable::default();
+    let (total, product) = (table.add(total).unwrap(), table.add(product).unwrap());
+    let mut engine = entigrad_tests::sweep::engine_with(&table);
+    let f = engine.function::<Tensor, Tensor>("f", move |t, x| {
+        let terms: Vec<Value<'_>> = (0..20).map(|number| x + number).collect();
+        t.emit(total, &terms, Attributes::None) + terms[12]
+    });
+    assert_eq!(engine.call(f, Tensor::from(1.0_f32)).unwrap(), Tensor::from(223.0_f32));
+    let g =
+        engine.function::<Tensor, Tensor>("g", move |t, x| t.emit(product, &[x, x], Attributes::Flags(false, false)));
+    let error = engine.call(g, Tensor::from([[1.0_f32, 2.0, 3.0]])).unwrap_err().to_string();
+    assert!(error.contains("the matrices of a product do not fit: its row is wrong"), "{error}");
+    let error = engine.call(g, vector()).unwrap_err().to_string();
+    assert!(error.contains("a matrix product takes matrices: its row is wrong"), "{error}");
+}
+
+#[test]
+fn a_value_of_another_trace_is_refused() {
+    use entigrad::components::CacheKey;
+    use entigrad::systems::graph::Graph;
+    use entigrad::systems::ops::OpTable;
+    use entigrad::systems::trace::TraceState;
+    let table = OpTable::default();
+    let state = |name: &str| TraceState::resume(&table, Graph::new(name.into(), CacheKey([].into())));
+    let (ours, theirs) = (state("ours"), state("theirs"));
+    let sum = ours.trace().number(1.0, DType::F32) + theirs.trace().number(2.0, DType::F32);
+    assert_eq!(sum.shape().to_string(), "[]");
+    let (_, errors) = ours.finish();
+    let wanted = "a value traced in `theirs` was used while tracing `ours`: values end with their trace (";
+    assert!(errors[0].to_string().starts_with(wanted), "{}", errors[0]);
 }

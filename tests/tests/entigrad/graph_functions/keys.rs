@@ -208,3 +208,37 @@ fn functions_that_call_each_other_with_ever_new_keys_are_an_error_and_no_stack_o
     let error = engine.call(f, (1_000_000, Tensor::from(1.0_f32))).unwrap_err().to_string();
     assert!(error.contains("f -> f -> f -> f -> … (121 more) -> f"), "{error}");
 }
+
+#[test]
+fn functions_that_call_each_other_too_deep_are_an_error_also_when_traced_from_the_innermost() {
+    let mut engine = Engine::new();
+    let mut f = engine.function::<Tensor, Tensor>("innermost", |_, x| x + 1.0);
+    let x = Tensor::from(0.0_f32);
+    for depth in 1..=200 {
+        let inner = f;
+        f = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x) + 1.0);
+        match engine.call(f, x.clone()) {
+            Ok(value) => assert_eq!(value, Tensor::from(depth as f32 + 1.0)),
+            Err(error) => {
+                assert!(error.to_string().contains("functions call each other more than 128 deep"), "{error}");
+                assert_eq!(depth, 129);
+                return;
+            }
+        }
+    }
+    panic!("two hundred functions deep, and no error");
+}
+
+#[test]
+fn a_derivation_that_fails_leaves_its_source_whole() {
+    let super::Line { mut engine, loss, w, b, .. } = super::line();
+    let vector = engine.function::<(Tensor, Tensor), Tensor>("vector", move |t, (x, y)| t.call(loss, (x, y)) + x);
+    let gradient = engine.value_and_gradient(vector).unwrap();
+    engine.call(gradient, super::data()).unwrap_err();
+    assert_eq!((engine.concrete_count(vector), engine.concrete_count(gradient)), (1, 0));
+    let concrete = engine.concrete(vector, super::data()).unwrap();
+    let listed: Vec<VariableId> =
+        engine.captured_variables(concrete).unwrap().into_iter().map(Result::unwrap).collect();
+    assert_eq!(listed, [w, b]);
+    assert!(engine.call_concrete::<(Tensor, Tensor), Tensor>(concrete, super::data()).is_ok());
+}

@@ -102,3 +102,43 @@ fn a_method_inside_a_function_works_on_the_models_it_is_given() {
     assert_eq!(gradients.get(in_b).unwrap(), &Tensor::from(9.0_f64));
     assert_eq!(engine.trace_count(times), 1);
 }
+
+#[test]
+fn an_inner_function_that_returns_its_model_returns_the_outer_one() {
+    let mut engine = Engine::new();
+    let pass =
+        engine.function::<(ModelId, Tensor), (ModelId, Tensor)>("pass", |_, (model, x)| (model, x * model.read("w")));
+    let slope = engine.function::<(ModelId, Tensor), Tensor>("slope", |_, (model, x)| x * x * model.read("w"));
+    let slope = engine.value_and_gradient_of_arguments(slope).unwrap();
+    let outer =
+        engine.function::<(ModelId, ModelId, Tensor), (Tensor, Tensor)>("outer", move |t, (first, second, x)| {
+            let (model, _) = t.call(pass, (second, x));
+            let (_, (same, by_x)) = t.call(slope, (second, x));
+            (model.read("w") * 10.0 + first.read("w"), by_x + same.read("w"))
+        });
+    let [a, b] = [2.0_f64, 5.0].map(|value| {
+        let model = engine.spawn_model("model");
+        engine.variable(model, "w", value).unwrap();
+        model
+    });
+    // 10·5 + 2, and 2·3·5 + 5.
+    let wanted = (Tensor::from(52.0_f64), Tensor::from(35.0_f64));
+    assert_eq!(engine.call(outer, (a, b, Tensor::from(3.0_f64))).unwrap(), wanted);
+}
+
+#[test]
+fn the_gradient_of_a_variable_that_is_captured_and_an_argument_is_refused_not_halved() {
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let w = engine.variable(model, "w", 3.0_f64).unwrap();
+    let f = engine.method::<(), Tensor>("f", move |t, model, ()| model.read("w") * t.read(w));
+    assert_eq!(engine.call(f, (model, ())).unwrap(), Tensor::from(9.0_f64));
+    let gradient = engine.value_and_gradient(f).unwrap();
+    let error = engine.call(gradient, (model, ())).unwrap_err().to_string();
+    let wanted = "function `gradient of f` takes the gradient of `model/w`, which reaches it in two ways: captured and through a model";
+    assert_eq!(error, wanted);
+    let other = engine.spawn_model("other");
+    let v = engine.variable(other, "w", 5.0_f64).unwrap();
+    let (_, gradients) = engine.call(gradient, (other, ())).unwrap();
+    assert_eq!((gradients.get(w), gradients.get(v)), (Some(&Tensor::from(5.0_f64)), Some(&Tensor::from(3.0_f64))));
+}
