@@ -21,6 +21,8 @@ pub mod tombstone;
 pub mod trainer;
 pub mod variable;
 
+pub use nalgebra;
+
 pub use binding::{Binding, BindingOf, Bindings};
 pub use creation::{CreationCounter, CreationIndex};
 pub use dims::{Dim, Dims, Polynomial, SymbolValues};

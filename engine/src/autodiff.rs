@@ -122,11 +122,11 @@ pub trait Autodiff {
     ///
     /// ```compile_fail
     /// use entigrad::prelude::*;
-    /// use std::sync::Mutex;
+    /// use std::cell::RefCell;
+    /// thread_local! { static KEPT: RefCell<Option<Value<'static>>> = const { RefCell::new(None) } }
     /// let mut engine = Engine::new();
-    /// static LEAK: Mutex<Option<Value<'static>>> = Mutex::new(None);
     /// engine.function::<Tensor, Tensor>("f", |_, x| {
-    ///     *LEAK.lock().unwrap() = Some(x);
+    ///     KEPT.with(|kept| *kept.borrow_mut() = Some(x));
     ///     x
     /// });
     /// ```
@@ -153,7 +153,18 @@ pub trait Autodiff {
     }
 
     /// Gives a function an input signature: its leaves are traced with these specs, whose dims may be symbols
-    /// (`Dim::from("n")`), instead of their own. Symbols of one name must agree at a call.
+    /// (`Dim::from("n")`), instead of their own. Symbols of one name must agree at a call. Models are no leaves.
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let mean = engine.function::<Tensor, Tensor>("mean", |_, x| x.mean_over(&[0]));
+    /// engine.set_signature(mean, [TensorSpec::new(DType::F32, [Dim::from("rows"), 2.into()])])?;
+    /// assert_eq!(engine.call(mean, [[1.0_f32, 2.0], [3.0, 4.0]].into())?, Tensor::from([2.0_f32, 3.0]));
+    /// assert_eq!(engine.call(mean, [[5.0_f32, 6.0]].into())?, Tensor::from([5.0_f32, 6.0]));
+    /// assert_eq!(engine.trace_count(mean), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
     fn set_signature<A, R>(
         &mut self,
         function: Function<A, R>,
@@ -169,6 +180,19 @@ pub trait Autodiff {
 
     /// The function that gives a function's result and the gradient of the result's first tensor, a scalar, for every
     /// trainable variable that was read. Asked again, it is the same function.
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let model = engine.spawn_model("model");
+    /// let v = engine.variable(model, "v", 3.0_f64)?;
+    /// let square = engine.function::<(), Tensor>("square", move |t, ()| t.read(v).square());
+    /// let gradient = engine.value_and_gradient(square)?;
+    /// let (value, gradients) = engine.call(gradient, ())?;
+    /// assert_eq!(value, Tensor::from(9.0_f64));
+    /// assert_eq!(gradients.get(v), Some(&Tensor::from(6.0_f64)));
+    /// # Ok::<(), Error>(())
+    /// ```
     fn value_and_gradient<A: Structure, R: Structure>(
         &mut self,
         function: Function<A, R>,
@@ -178,7 +202,19 @@ pub trait Autodiff {
     }
 
     /// The same for every floating point leaf of the arguments: the gradient has the arguments' structure. Leaves of other
-    /// dtypes have zeros.
+    /// dtypes have zeros. A gradient can be called inside another function and differentiated again:
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let cube = engine.function::<Tensor, Tensor>("cube", |_, x| x * x * x);
+    /// let gradient = engine.value_and_gradient_of_arguments(cube)?;
+    /// let slope = engine.function::<Tensor, Tensor>("slope", move |t, x| t.call(gradient, x).1);
+    /// let second = engine.value_and_gradient_of_arguments(slope)?;
+    /// let (slope, curvature) = engine.call(second, Tensor::from(2.0_f64))?;
+    /// assert_eq!((slope, curvature), (Tensor::from(12.0_f64), Tensor::from(12.0_f64)));
+    /// # Ok::<(), Error>(())
+    /// ```
     fn value_and_gradient_of_arguments<A: Structure, R: Structure>(
         &mut self,
         function: Function<A, R>,
@@ -274,7 +310,27 @@ pub trait Autodiff {
         Ok(graph::print(&*graph::collect(world, concrete.entity)?, &table, true))
     }
 
-    /// Begins to train what `loss` reads: give an optimiser with [`Training::with`], then spawn the trainer.
+    /// Begins to train what `loss` reads: give an optimiser with [`Training::with`], then spawn the trainer. The arguments are
+    /// those of every step, unless [`Training::batches`] cuts them or [`Training::source`] replaces their leaves:
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// /// Counts up: the leaves are the tensors of the arguments, in order; models are not among them.
+    /// struct Steps;
+    /// impl DataSource for Steps {
+    ///     fn leaves(&mut self, step: u64) -> Result<Vec<Tensor>, Error> {
+    ///         Ok(vec![Tensor::from(step as f32)])
+    ///     }
+    /// }
+    /// # let mut engine = Engine::new();
+    /// let model = engine.spawn_model("model");
+    /// let v = engine.variable(model, "v", 0.0_f32)?;
+    /// let loss = engine.method::<Tensor, Tensor>("loss", |_, model, x| (model.read("v") - x).square());
+    /// let trainer = engine.train(loss, (model, Tensor::from(0.0_f32))).source(Steps).with(Sgd::new(0.5)).spawn()?;
+    /// engine.run(trainer, 3)?;
+    /// assert_eq!(engine.value(v)?, Tensor::from(2.0_f32));
+    /// # Ok::<(), Error>(())
+    /// ```
     fn train<A: Structure, R: Structure>(&mut self, loss: Function<A, R>, arguments: A) -> Training<'_> {
         let world = self.enter();
         let parts = check(world, loss).and_then(|()| Flattened::of(world, arguments));

@@ -12,5 +12,7 @@ pub use despawn::Handle;
 pub use engine::Engine;
 pub use training::{TrainerReport, Training, UpdateReport};
 
+pub use bevy_ecs;
 pub use entigrad_components as components;
+pub use entigrad_components::nalgebra;
 pub use entigrad_systems as systems;

@@ -31,7 +31,8 @@ use crate::trace::pass::panic_message;
 use crate::trace::{self, Trace, TraceState, Value};
 use entigrad_components::Origin;
 
-/// A rule that changes a variable by its gradient.
+/// A rule that changes a variable by its gradient. `update` emits ops into the step's graph; it runs once, when the step is
+/// traced. [`Sgd`] is an example to start from.
 pub trait Optimizer: Send + Sync + 'static {
     /// The standard name.
     fn name(&self) -> &'static str;

@@ -31,7 +31,7 @@ fn files(ending: &str) -> Vec<(String, String)> {
 /// Files that may be longer than the limit, each with its reason.
 const LONGER: &[(&str, usize, &str)] = &[
     ("tests/tests/entigrad/scenes/wrong_scenes.rs", 440, "every message of a wrong scene, pinned whole"),
-    ("engine/src/autodiff.rs", 480, "everything that a user can call, in one place"),
+    ("engine/src/autodiff.rs", 560, "everything that a user can call, in one place"),
 ];
 
 #[test]
