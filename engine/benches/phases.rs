@@ -1,13 +1,12 @@
-//! How long each pass takes for a long chain of ops, per traced op: trace, gradient, simplify and spawn, plan, first run.
+//! How long each pass takes for a long chain of ops, per traced op: trace, gradient, simplify and
+//! spawn, plan; the least of several rounds, in microseconds.
 //!
 //! `cargo bench --bench phases`
 
 use entigrad::prelude::*;
 use entigrad::systems::function::{derived_function, make_key};
 use entigrad::systems::gradient::{self, Derivation, Sources, gradient};
-use entigrad::systems::graph;
 use entigrad::systems::plan::plan;
-use entigrad::systems::simplify::simplified;
 use entigrad::systems::structure::{Flattened, Models};
 use entigrad::systems::trace;
 use entigrad::systems::training::simplify_stage;
@@ -15,16 +14,16 @@ use std::time::Instant;
 
 /// Least microseconds a traced op of each phase, over the rounds.
 #[derive(Clone, Copy)]
-struct Phases([f64; 5]);
+struct Phases([f64; 4]);
 
 fn main() -> Result<(), Error> {
     println!(
-        "{:>8} {:>12} {:>8} {:>8} {:>9} {:>9} {:>8} {:>8} {:>8}",
-        "ops", "values", "ops got", "trace", "gradient", "simplify", "spawn", "plan", "sum"
+        "{:>8} {:>12} {:>8} {:>8} {:>9} {:>15} {:>8} {:>8}",
+        "ops", "values", "ops got", "trace", "gradient", "simplify+spawn", "plan", "sum"
     );
     for (op_count, rounds) in [(1_000, 30), (10_000, 10), (100_000, 4)] {
         for shape in [&[][..], &[16]] {
-            let mut best = Phases([f64::INFINITY; 5]);
+            let mut best = Phases([f64::INFINITY; 4]);
             let mut traced = 0;
             for _ in 0..rounds {
                 let (phases, count) = round(op_count, shape)?;
@@ -33,10 +32,10 @@ fn main() -> Result<(), Error> {
                     *best = best.min(time);
                 }
             }
-            let [trace, gradient, simplify, spawn, plan] = best.0;
-            let sum = trace + gradient + simplify + spawn + plan;
+            let [trace, gradient, simplify, plan] = best.0;
+            let sum = trace + gradient + simplify + plan;
             println!(
-                "{op_count:>8} {:>12} {traced:>8} {trace:>8.3} {gradient:>9.3} {simplify:>9.3} {spawn:>8.3} {plan:>8.3} {sum:>8.3}",
+                "{op_count:>8} {:>12} {traced:>8} {trace:>8.3} {gradient:>9.3} {simplify:>15.3} {plan:>8.3} {sum:>8.3}",
                 format!("f64{shape:?}")
             );
         }
@@ -77,19 +76,12 @@ fn round(op_count: usize, shape: &[usize]) -> Result<(Phases, usize), Error> {
     let request = gradient::Request { function: derived, key, source };
     let concrete = gradient(&mut world, &[request]).remove(0)?;
     lap(&mut times);
-    let drafts = [graph::collect(&world, source)?, graph::collect(&world, concrete)?];
-    lap(&mut Vec::new());
-    let simplified: Vec<_> = drafts.into_iter().map(|draft| simplified((*draft).clone())).collect();
-    lap(&mut times);
-    drop(simplified);
     simplify_stage(&mut world);
     lap(&mut times);
-    let simplify_again = times[2];
-    times[3] -= simplify_again;
     plan(&mut world, &[concrete]).remove(0)?;
     lap(&mut times);
     let traced = world.get::<entigrad::components::Ops>(source).map_or(0, |ops| ops.as_slice().len());
     let per_op = |time: f64| time / traced as f64;
-    let phases = [times[0], times[1], times[2], times[3], times[4]].map(per_op);
+    let phases = [times[0], times[1], times[2], times[3]].map(per_op);
     Ok((Phases(phases), traced))
 }
