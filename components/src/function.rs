@@ -159,6 +159,8 @@ pub struct FuncGraph {
     pub weak: Vec<WeakReference>,
     /// Functions whose bodies it runs.
     pub functions: Vec<Entity>,
+    /// Whether gradients of variables were taken on the way.
+    pub takes_gradients: bool,
     /// How deep its calls nest.
     pub depth: usize,
     /// Lengths that must agree.

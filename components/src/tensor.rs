@@ -168,7 +168,8 @@ impl Tensor {
 
     /// How many elements.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        // Looked for first: beside a length of 0 the others may be more than can be multiplied.
+        if self.shape.contains(&0) { 0 } else { self.shape.iter().product() }
     }
 
     /// Whether there are no elements.
@@ -191,6 +192,11 @@ impl Tensor {
     /// Whether both share one storage (then they are equal without a look).
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage) && self.shape == other.shape && self.dtype == other.dtype
+    }
+
+    /// A number that tensors of one storage share, for as long as one of them lives.
+    pub fn storage_id(&self) -> usize {
+        Arc::as_ptr(&self.storage) as usize
     }
 
     /// The elements in row-major order as they lie in memory (`u8` for `bool`).

@@ -1,7 +1,7 @@
 //! Trainers: what is known of a training that runs in the world.
 
 use bevy_ecs::component::Component;
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_ecs::lifecycle::HookContext;
 use bevy_ecs::world::DeferredWorld;
 use std::sync::Arc;
@@ -29,20 +29,26 @@ impl Trainer {
     fn on_despawn(mut world: DeferredWorld, context: HookContext) {
         let entity = context.entity;
         let Some(name) = world.get::<Self>(entity).map(|trainer| short_name(&[&trainer.name])) else { return };
-        // State serves a variable and goes with it; here it goes with its keeper, whichever dies first.
-        let states = world.get_mut::<OwnedStates>(entity).map(|mut owned| std::mem::take(&mut owned.0));
-        for state in states.unwrap_or_default() {
-            world.commands().entity(state).try_despawn();
-        }
         if let Some(mut tombstones) = world.get_resource_mut::<Tombstones>() {
             tombstones.push(Tombstone { entity, kind: Kind::Trainer, name, cause: Cause::Itself });
         }
     }
 }
 
-/// The state entities that a trainer keeps: its own and what serves the variables it trains. Written when they are made.
+/// The state entities that a trainer or an optimiser keeps for the variables it serves. Written when they are made, and by the
+/// hook of [`crate::StateName`] when they go. State goes with its variable or with its keeper, whichever dies first.
 #[derive(Component, Clone, Debug, Default)]
-pub struct OwnedStates(pub Vec<Entity>);
+#[component(on_despawn = OwnedStates::on_despawn)]
+pub struct OwnedStates(pub EntityHashSet);
+
+impl OwnedStates {
+    fn on_despawn(mut world: DeferredWorld, context: HookContext) {
+        let states = world.get_mut::<Self>(context.entity).map(|mut owned| std::mem::take(&mut owned.0));
+        for state in states.unwrap_or_default() {
+            world.commands().entity(state).try_despawn();
+        }
+    }
+}
 
 /// Marks an entity whose job failed, with why. Written by the pass where it failed; while it is there the trainer is left
 /// out of updates. Remove it to try again.

@@ -10,6 +10,7 @@ use crate::model::{Model, ModelVersion, Variables};
 use crate::spec::TensorSpec;
 use crate::tensor::Tensor;
 use crate::tombstone::{Cause, Kind, ShortName, Tombstone, Tombstones, short_name};
+use crate::trainer::OwnedStates;
 
 /// What is fixed of a variable. Written where it is made; replaced as a whole, so that its model's signature follows.
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -92,10 +93,19 @@ impl States {
 
 /// What a piece of state is called and which trainer or optimiser keeps it. Written where it is made.
 #[derive(Component, Clone, Debug, PartialEq, Eq)]
-#[component(immutable)]
+#[component(immutable, on_despawn = StateName::on_despawn)]
 pub struct StateName {
     /// Its name (`momentum`, `mean`, …).
     pub name: &'static str,
     /// Who keeps it.
     pub keeper: Entity,
+}
+
+impl StateName {
+    fn on_despawn(mut world: DeferredWorld, context: HookContext) {
+        let Some(keeper) = world.get::<Self>(context.entity).map(|name| name.keeper) else { return };
+        if let Some(mut owned) = world.get_mut::<OwnedStates>(keeper) {
+            owned.0.remove(&context.entity);
+        }
+    }
 }

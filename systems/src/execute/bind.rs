@@ -6,7 +6,7 @@ use entigrad_components::creation::next_creation_index;
 use entigrad_components::reference::refer;
 use entigrad_components::variable::StateName;
 use entigrad_components::{
-    Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Token, Variable,
+    Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Variable,
     Variables, WeakReference, WeakSource,
 };
 use smallvec::SmallVec;
@@ -152,20 +152,19 @@ fn state(
     let index = next_creation_index(world);
     let entity = world.spawn((name, Stored(value), StateOf(variable), index)).id();
     if let Some(mut owned) = world.get_mut::<OwnedStates>(keeper) {
-        owned.0.push(entity);
+        owned.0.insert(entity);
     }
     Ok(entity)
 }
 
 /// A variable that reaches a function in two ways would be written, or have its gradient taken, as if it were two.
 fn check_aliases(skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
-    let gives_gradients = skeleton.output_skeleton.iter().any(|token| matches!(token, Token::Variable(_)));
     for (place, variable) in variables.iter().enumerate() {
         let Some(other) = variables[..place].iter().position(|other| other == variable) else { continue };
         let weak = &skeleton.weak[place];
         let does = if weak.is_written || skeleton.weak[other].is_written {
             "assigns"
-        } else if gives_gradients && weak.trainable {
+        } else if skeleton.takes_gradients && weak.trainable {
             "takes the gradient of"
         } else {
             continue;

@@ -79,6 +79,7 @@ pub fn derive(table: &OpTable, graph: &Arc<Graph>, derivation: &Derivation, name
             [Token::Tuple(2)].into_iter().chain(flat.output_skeleton.iter().cloned()).chain(tokens).collect();
         derived.outputs.extend(gradients);
     }
+    derived.takes_gradients |= matches!(derivation, Derivation::ValueAndGradient(Sources::Variables));
     derived.name = name;
     Ok(derived)
 }

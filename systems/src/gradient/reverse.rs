@@ -1,6 +1,6 @@
 //! Reverse mode: from a scalar back to its sources, one rule an op.
 
-use entigrad_components::Origin;
+use entigrad_components::{Dim, Origin};
 use smallvec::SmallVec;
 
 use crate::error::GradientError;
@@ -51,6 +51,7 @@ pub fn reverse<'t>(
             }
             let given = trace.at(node.origin, || rule(&vjp));
             let name = row.map_or("?", |row| row.name);
+            let given = trace.at(node.origin, || fitted(given, Value::of(trace, *operand)));
             check(name, node.origin, given, Value::of(trace, *operand))?;
             let sum = cotangents[operand.index()];
             let sum = sum.map_or(given, |sum| trace.at(node.origin, || sum + given));
@@ -62,6 +63,15 @@ pub fn reverse<'t>(
     let result =
         |source: &NodeId| Cotangent { value: cotangents[source.index()], is_connected: reached[source.index()] };
     Ok(sources.iter().map(result).collect())
+}
+
+/// A cotangent whose dims are only named otherwise than its operand's, such as `K` for 3, under the operand's dims: that they agree
+/// was noted when the op was traced.
+fn fitted<'t>(given: Value<'t>, operand: Value<'t>) -> Value<'t> {
+    let (from, into) = (given.shape(), operand.shape());
+    let may_agree = |(left, right): (&Dim, &Dim)| left == right || left.known().is_none() || right.known().is_none();
+    let is_other_name = from != into && from.len() == into.len() && from.iter().zip(into.iter()).all(may_agree);
+    if is_other_name { given.reshape(into) } else { given }
 }
 
 /// A rule must give a cotangent of its operand's spec: a fault in a row is an error that names it.

@@ -26,6 +26,7 @@ pub fn collect(world: &World, concrete: Entity) -> Result<Arc<Graph>, Error> {
         captures: func_graph.captures.clone(),
         weak: func_graph.weak.clone(),
         inlined: func_graph.functions.clone(),
+        takes_gradients: func_graph.takes_gradients,
         depth: func_graph.depth,
         constraints: func_graph.constraints.clone(),
         ..Graph::new(func_graph.name.clone(), func_graph.key.clone())

@@ -89,6 +89,8 @@ pub struct Graph {
     pub inlined: Vec<Entity>,
     /// Lengths that must agree.
     pub constraints: Vec<Constraint>,
+    /// Whether gradients of variables were taken on the way: then no variable may reach it in two ways.
+    pub takes_gradients: bool,
     /// How deep its calls nest: what bounds every recursion over bodies.
     pub depth: usize,
 }
@@ -108,6 +110,7 @@ impl Graph {
             bodies: Vec::new(),
             inlined: Vec::new(),
             constraints: Vec::new(),
+            takes_gradients: false,
             depth: 0,
         }
     }

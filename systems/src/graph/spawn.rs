@@ -41,6 +41,7 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
         captures: graph.captures.clone(),
         weak: graph.weak.clone(),
         functions: graph.functions(),
+        takes_gradients: graph.takes_gradients,
         depth: graph.depth,
         constraints: graph.constraints.clone(),
     };

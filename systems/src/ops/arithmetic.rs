@@ -116,7 +116,8 @@ pub const COTANGENT_MUL: OpRow = OpRow {
         infer.float(0)?;
         two_numbers(infer)
     },
-    derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(1))), Some(|r| r.chain(r.x(0)))]),
+    // For d the cotangent is c·g, which is 0 where g is 0 whatever c is; for g it is c·d, where g's mask has no say.
+    derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(1))), Some(|r| r.x(0).cotangent_mul(r.cotangent))]),
     lowering: Lowering::Kernel(kernels::cotangent_mul),
     ..BINARY
 };

@@ -38,6 +38,7 @@ fn over_axes() -> Vec<Sample> {
         sample_with(&[floats(&[2, 3, 4], -2.0, 2.0)], over(&[2, 0])),
         sample_with(&[floats(&[5], -2.0, 2.0)], over(&[0])),
         sample_with(&[floats(&[], -2.0, 2.0)], over(&[])),
+        sample_with(&[floats(&[1000], -2.0, 2.0)], over(&[0])),
     ]
 }
 

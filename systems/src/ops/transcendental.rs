@@ -36,11 +36,11 @@ pub const EXP: OpRow = OpRow {
 pub const LOG: OpRow = OpRow {
     name: "log",
     doc: "The natural logarithm; -inf at 0, NaN below.",
-    // Below 0 the value is NaN, and so must the gradient be: 1/x alone would make a number of it.
+    // Below 0 the value is NaN, and so must every derivative be: 1/x alone would make a number of it, so there it is y/x.
     derivative: Derivative::Rule(&[Some(|r| {
         let x = r.x(0);
         let reciprocal = x.literal(1.0) / x;
-        r.chain(x.less(x.zeros_like()).select(x.literal(f64::NAN), reciprocal))
+        r.chain(x.less(x.zeros_like()).select(r.output / x, reciprocal))
     })]),
     lowering: Lowering::Kernel(kernels::log),
     samples: || vec![sample(&[floats(&[2, 3], 0.5, 3.0)])],

@@ -16,6 +16,7 @@ use entigrad_components::{
     Attributes, CacheKey, CreationIndex, DType, Failed, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor,
     TensorSpec, Token, Variable, WeakReference, WeakSource,
 };
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -33,10 +34,10 @@ use entigrad_components::Origin;
 
 /// A rule that changes a variable by its gradient. `update` emits ops into the step's graph; it runs once, when the step is
 /// traced. [`Sgd`] is an example to start from.
-pub trait Optimizer: Send + Sync + 'static {
+pub trait Optimizer: Any + Send + Sync {
     /// The standard name.
     fn name(&self) -> &'static str;
-    /// The settings as numbers: optimisers of one name and equal settings share their graphs.
+    /// The settings as numbers: optimisers of one type and equal settings share their graphs.
     fn settings(&self) -> Vec<f64>;
     /// What is wrong with the settings, if anything.
     fn check(&self) -> Result<(), Error>;
@@ -80,7 +81,7 @@ pub struct Updated<'t> {
 /// Whether two optimisers do the same.
 pub fn is_same(left: &dyn Optimizer, right: &dyn Optimizer) -> bool {
     let bits = |optimizer: &dyn Optimizer| optimizer.settings().into_iter().map(f64::to_bits).collect::<Vec<_>>();
-    left.name() == right.name() && bits(left) == bits(right)
+    left.type_id() == right.type_id() && left.name() == right.name() && bits(left) == bits(right)
 }
 
 /// Appends one update of the variable at `place` to a graph; what is wrong with the update, if anything.

@@ -9,7 +9,7 @@ use crate::error::Error;
 pub struct Sgd {
     /// η.
     pub learning_rate: f64,
-    /// μ, from 0 up to, not including, 1.
+    /// μ, at least 0; below 1 for the buffer to stay bounded.
     pub momentum: f64,
 }
 
@@ -36,7 +36,7 @@ impl Optimizer for Sgd {
 
     fn check(&self) -> Result<(), Error> {
         check_setting("sgd", "learning rate", self.learning_rate, 0.0, f64::INFINITY)?;
-        check_setting("sgd", "momentum", self.momentum, 0.0, 1.0)
+        check_setting("sgd", "momentum", self.momentum, 0.0, f64::INFINITY)
     }
 
     fn states(&self) -> Vec<StateSpec> {

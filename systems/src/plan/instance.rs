@@ -123,9 +123,9 @@ fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instan
     let no_length = || Error::invalid(format!("function `{}` has a dim that is no length here", skeleton.name));
     let shape = |spec: &TensorSpec| spec.dims.evaluate(&symbols).map(SmallVec::from_vec).ok_or_else(no_length);
     let shapes = skeleton.buffers.iter().map(shape).collect::<Result<Vec<SmallVec<[usize; 4]>>, _>>()?;
-    let elements = shapes.iter().map(|shape| shape.iter().product::<usize>());
+    let elements = shapes.iter().map(|shape| shape.iter().fold(1_usize, |count, length| count.saturating_mul(*length)));
     let work_nanoseconds =
-        elements.fold(0_usize, |work, elements| work.saturating_add(elements + INSTRUCTION_NANOSECONDS));
+        elements.fold(0_usize, |work, elements| work.saturating_add(elements).saturating_add(INSTRUCTION_NANOSECONDS));
     let mut lengths = Vec::new();
     for (buffer, source) in &skeleton.sources {
         if let Source::Length(dim, dtype) = source {

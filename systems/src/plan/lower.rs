@@ -19,6 +19,7 @@ pub fn lower(table: &OpTable, graph: &Graph) -> Skeleton {
         weak: graph.weak.clone(),
         captured: captured(&graph.weak),
         functions: graph.functions(),
+        takes_gradients: graph.takes_gradients,
         constraints: graph.constraints.clone(),
         has_symbols: false,
     };

@@ -77,6 +77,8 @@ pub struct Skeleton {
     pub captured: Option<Arc<[Entity]>>,
     /// Functions whose bodies it runs.
     pub functions: Vec<Entity>,
+    /// Whether gradients of variables were taken on the way.
+    pub takes_gradients: bool,
     /// Lengths that must agree.
     pub constraints: Vec<Constraint>,
     /// Whether any length is known only at a call.

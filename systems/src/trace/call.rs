@@ -28,7 +28,10 @@ impl<'t> Trace<'t> {
                 true => Ok((graph, key, models)),
                 false => Err(Error::invalid(format!("functions call each other more than {TRACE_DEPTH_MAX} deep"))),
             });
-            found.map_err(|error| TraceCause::Inner(Box::new(error)))
+            found.map_err(|error| match self.fails_again(function.entity, &parts.tokens) {
+                true => TraceCause::StandIn,
+                false => TraceCause::Inner(Box::new(error)),
+            })
         });
         let (graph, key, models) = match outcome {
             Ok(found) => found,
@@ -47,6 +50,11 @@ impl<'t> Trace<'t> {
             self.refuse(TraceCause::Inner(Box::new(error)), &[]);
             R::stand_in(self)
         })
+    }
+
+    /// Whether the same call failed before in this trace; the next time it did.
+    fn fails_again(self, function: Entity, tokens: &[Token]) -> bool {
+        !self.0.failed_calls.borrow_mut().insert((function, CacheKey(tokens.into())))
     }
 
     /// The graph of the concrete that an inner call needs; its key; the outer model argument of each of its own.
@@ -112,6 +120,7 @@ impl<'t> Trace<'t> {
         let body = {
             let outer = &mut *self.0.graph.borrow_mut();
             outer.depth = outer.depth.max(graph.depth + 1);
+            outer.takes_gradients |= graph.takes_gradients;
             let bodies = &mut outer.bodies;
             bodies.push(Body { function, key, graph: graph.clone(), weak: weak.clone() });
             bodies.len() - 1

@@ -80,6 +80,8 @@ struct Table {
     claims: HashMap<Wanted, Claim>,
     /// What each waiting request waits for.
     waiting: HashMap<usize, Wanted>,
+    /// What each blocked thread waits for.
+    blocked: HashMap<ThreadId, Wanted>,
 }
 
 enum Claim {
@@ -92,8 +94,8 @@ enum Claim {
 /// What asking for a claim gives.
 enum Answer {
     Mine,
-    /// It belongs to a request that waits below this one on the same thread, whose body handed work to rayon: waiting for it
-    /// would never end, so it is traced once more.
+    /// It belongs to a request that waits, perhaps over other threads, for one that lies below this one on this very thread, since a
+    /// body handed work to rayon: waiting for it would never end, so it is traced once more.
     Below,
     Done(Result<Arc<Graph>, Error>),
     Circle,
@@ -114,12 +116,15 @@ impl Claims {
                     if table.waits_for(*holder, root) {
                         return Answer::Circle;
                     }
-                    if *thread == std::thread::current().id() {
+                    let here = std::thread::current().id();
+                    if table.is_blocked_by(*thread, here) {
                         return Answer::Below;
                     }
                     table.waiting.insert(root, wanted.clone());
+                    table.blocked.insert(here, wanted.clone());
                     table = self.changed.wait(table).unwrap_or_else(PoisonError::into_inner);
                     table.waiting.remove(&root);
+                    table.blocked.remove(&here);
                 }
             }
         }
@@ -134,6 +139,18 @@ impl Claims {
 }
 
 impl Table {
+    /// Whether `thread` is `here`, or waits, over other threads, for it.
+    fn is_blocked_by(&self, thread: ThreadId, here: ThreadId) -> bool {
+        let mut thread = thread;
+        while thread != here {
+            let Some(Claim::By(_, next)) = self.blocked.get(&thread).and_then(|wanted| self.claims.get(wanted)) else {
+                return false;
+            };
+            thread = *next;
+        }
+        true
+    }
+
     /// Whether `holder` is `root`, or waits, over others, for it.
     fn waits_for(&self, holder: usize, root: usize) -> bool {
         let mut holder = holder;

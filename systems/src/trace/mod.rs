@@ -22,10 +22,11 @@ pub use weak::variable_path;
 pub(crate) use claims::produce;
 pub(crate) use pass::commit_draft;
 
+use bevy_ecs::entity::Entity;
 use entigrad_components::function::Constraint;
 use entigrad_components::{
-    Attributes, DType, Dim, Dims, ModelSignature, OpId, Origin, Scalar, Tensor, TensorSpec, Token, VariableId,
-    WeakSource,
+    Attributes, CacheKey, DType, Dim, Dims, ModelSignature, OpId, Origin, Scalar, Tensor, TensorSpec, Token,
+    VariableId, WeakSource,
 };
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -50,6 +51,10 @@ pub struct TraceState<'w> {
     weak_places: RefCell<HashMap<WeakSource, u32>>,
     /// The value that each variable has at this point of the program.
     current: RefCell<Vec<Option<NodeId>>>,
+    /// The captures of each storage.
+    capture_places: RefCell<HashMap<usize, SmallVec<[usize; 1]>>>,
+    /// The calls that could not be traced: why is recorded once.
+    failed_calls: RefCell<HashSet<(Entity, CacheKey)>>,
     /// The refused values and all that was computed from them.
     tainted: RefCell<HashSet<NodeId>>,
     /// The place that ops are said to be written at, where a composition or a rule emits them.
@@ -82,6 +87,8 @@ impl<'w> TraceState<'w> {
             errors: RefCell::default(),
             weak_places: RefCell::new(weak_places),
             current: RefCell::new(current),
+            capture_places: RefCell::default(),
+            failed_calls: RefCell::default(),
             tainted: RefCell::default(),
             origin: Cell::new(None),
         }
@@ -134,7 +141,11 @@ impl<'t> Trace<'t> {
         let spec = tensor.spec();
         let place = {
             let captures = &mut self.0.graph.borrow_mut().captures;
-            captures.iter().position(|capture| capture.is_same(&tensor)).unwrap_or_else(|| {
+            let mut places = self.0.capture_places.borrow_mut();
+            let of_storage = places.entry(tensor.storage_id()).or_default();
+            let known = of_storage.iter().copied().find(|place| captures[*place].is_same(&tensor));
+            known.unwrap_or_else(|| {
+                of_storage.push(captures.len());
                 captures.push(tensor);
                 captures.len() - 1
             })

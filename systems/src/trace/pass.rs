@@ -2,8 +2,8 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, Kind, Token, TraceCount};
-use std::collections::HashSet;
+use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, Token, TraceCount};
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -35,20 +35,24 @@ pub struct Request {
 ///
 /// *Reads* the whole world, *writes* concretes and function caches. A request that fails leaves nothing behind.
 pub fn trace(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, Error>> {
-    let is_missing = |request: &&Request| cached(world, request.function, &request.key).is_none();
-    let missing: Vec<&Request> = requests.iter().filter(is_missing).collect();
-    let mut graphs = trace_graphs(world, &missing).into_iter();
-    let mut outcomes = Vec::with_capacity(requests.len());
-    let mut missing = missing.into_iter().peekable();
-    for request in requests {
-        let graph = missing.next_if(|next| std::ptr::eq(*next, request)).and_then(|_| graphs.next());
-        outcomes.push(match (cached(world, request.function, &request.key), graph) {
-            (Some(concrete), _) => Ok(concrete),
-            (None, Some(graph)) => graph.map(|graph| commit(world, request.function, &request.key, &graph)),
-            (None, None) => Err(Error::gone(Kind::Function, None)),
+    // One of many that want the same is traced: the first, so that no thread decides whose names an error tells.
+    let mut places: HashMap<(Entity, &CacheKey), usize> = HashMap::new();
+    let mut missing: Vec<&Request> = Vec::new();
+    for request in requests.iter().filter(|request| cached(world, request.function, &request.key).is_none()) {
+        places.entry((request.function, &request.key)).or_insert_with(|| {
+            missing.push(request);
+            missing.len() - 1
         });
     }
-    outcomes
+    let graphs = trace_graphs(world, &missing);
+    let commit_one = |request: &Request| match cached(world, request.function, &request.key) {
+        Some(concrete) => Ok(concrete),
+        None => {
+            let graph = graphs[places[&(request.function, &request.key)]].clone()?;
+            Ok(commit(world, request.function, &request.key, &graph))
+        }
+    };
+    requests.iter().map(commit_one).collect()
 }
 
 fn cached(world: &World, function: Entity, key: &CacheKey) -> Option<Entity> {

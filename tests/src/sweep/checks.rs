@@ -16,6 +16,7 @@ pub type Check = fn(&Case) -> Checked<()>;
 pub const ALL: &[(&str, Check)] = &[
     ("the shape rule holds for symbols as for numbers", symbolic_shape),
     ("the value is the same bits twice", same_bits),
+    ("a row that sends nothing back is flat", flat_without_rule),
     ("reverse mode agrees with central differences", reverse_against_differences),
     ("forward mode agrees with reverse mode", forward_against_reverse),
     ("the second derivative agrees with differences of the first", second_order),
@@ -70,6 +71,9 @@ fn near(left: f64, right: f64, tolerance: f64, what: &str) -> Checked<()> {
 
 fn all_near(left: &[Tensor], right: &[Tensor], tolerance: f64, what: &str) -> Checked<()> {
     for (place, (left, right)) in left.iter().zip(right).enumerate() {
+        if !what.starts_with("value") && !what.starts_with("gradient") && left.dtype() != right.dtype() {
+            return Err(format!("{what}: operand {place} is {} against {}", left.dtype(), right.dtype()));
+        }
         if left.shape() != right.shape() {
             return Err(format!("{what}: operand {place} has shape {:?} against {:?}", left.shape(), right.shape()));
         }
@@ -121,6 +125,18 @@ fn symbolic_shape(case: &Case) -> Checked<()> {
 fn same_bits(case: &Case) -> Checked<()> {
     let is_same = case.value()?.bytes() == case.value()?.bytes();
     if is_same { Ok(()) } else { Err("the bits differ".to_owned()) }
+}
+
+/// A row that says it has no derivative must not change with its operands; only `stop_gradient` says so of what does.
+fn flat_without_rule(case: &Case) -> Checked<()> {
+    let row = case.table.row(case.op).ok_or("no row")?;
+    let has_none = matches!(row.derivative, Derivative::Zero | Derivative::Stop) && row.name != "stop_gradient";
+    if !has_none || case.floats().is_empty() {
+        return Ok(());
+    }
+    let direction = random_like(&case.operands, &mut Random(case.seed + 800));
+    let moved = case.at(moved(&case.operands, &direction, STEP)).value()?;
+    all_near(&[moved], &[case.value()?], 0.0, "a small step")
 }
 
 fn reverse_against_differences(case: &Case) -> Checked<()> {

@@ -167,6 +167,18 @@ fn an_inner_function_that_cannot_be_traced_is_told_from_inside_out() {
 }
 
 #[test]
+fn a_call_that_fails_again_and_again_is_told_once() {
+    let mut engine = Engine::new();
+    let mut f = engine.function::<Tensor, Tensor>("broken", |_, x| x.reshape([4]));
+    for _ in 0..10 {
+        let inner = f;
+        f = engine.function::<Tensor, Tensor>("outer", move |t, x| t.call(inner, x) + t.call(inner, x));
+    }
+    let error = engine.call(f, vector()).unwrap_err().to_string();
+    assert!(error.len() < 2000, "{} bytes", error.len());
+}
+
+#[test]
 fn a_stale_variable_met_while_tracing_is_told_by_its_path() {
     let mut engine = Engine::new();
     let model = engine.spawn_model("model");

@@ -129,3 +129,25 @@ fn models_that_come_and_go_beside_one_that_stays_leave_nothing_behind() {
         assert_eq!(round(&mut engine), count);
     }
 }
+
+#[test]
+fn an_optimizer_forgets_what_went_and_takes_its_state_with_it() {
+    let mut engine = Engine::new();
+    let kept = engine.spawn_model("kept");
+    let v = engine.variable(kept, "v", 1.0_f64).unwrap();
+    let before = engine.world().entities().count_spawned();
+    let optimizer = engine.spawn_optimizer(Adam::new(0.1)).unwrap();
+    for _ in 0..50 {
+        let model = engine.spawn_model("model");
+        let w = engine.variable(model, "w", 1.0_f64).unwrap();
+        engine.set_gradient(w, 1.0_f64).unwrap();
+        assert_eq!(engine.optimize(optimizer, &[w]).unwrap(), 1);
+        engine.despawn(model);
+        let owned = engine.world().get::<entigrad::components::OwnedStates>(optimizer).unwrap();
+        assert!(owned.0.is_empty());
+    }
+    engine.set_gradient(v, 1.0_f64).unwrap();
+    engine.optimize(optimizer, &[v]).unwrap();
+    engine.world_mut().despawn(optimizer);
+    assert_eq!(engine.world().entities().count_spawned(), before);
+}

@@ -108,3 +108,35 @@ fn the_rest_of_a_result_is_passed_through_with_its_structure() {
     let ((value, none, rest), slope) = engine.call(gradient, Tensor::from(3.0_f64)).unwrap();
     assert_eq!((item(&value), none, item(&rest[0]), item(&rest[1]), item(&slope)), (9.0, None, 4.0, 5.0, 6.0));
 }
+
+/// The value, slope and curvature of a function of one f64.
+fn curvature(body: fn(Value<'_>) -> Value<'_>, at: f64) -> [f64; 3] {
+    let mut engine = Engine::new();
+    let f = engine.function::<Tensor, Tensor>("f", move |_, x| body(x));
+    let first = engine.value_and_gradient_of_arguments(f).unwrap();
+    let slope = engine.function::<Tensor, (Tensor, Tensor)>("slope", move |t, x| {
+        let (value, slope) = t.call(first, x);
+        (slope, value)
+    });
+    let second = engine.value_and_gradient_of_arguments(slope).unwrap();
+    let ((slope, value), curvature) = engine.call(second, Tensor::from(at)).unwrap();
+    [value, slope, curvature].map(|tensor| item(&tensor))
+}
+
+#[test]
+fn a_dead_branch_sends_nothing_back_at_second_order_either() {
+    let root: fn(Value<'_>) -> Value<'_> = |x| x.equal(0.0).select(x.zeros_like(), x * x.sqrt());
+    assert_eq!(curvature(root, 0.0), [0.0, 0.0, 0.0]);
+    let entropy: fn(Value<'_>) -> Value<'_> = |x| x.greater(0.0).select(x * x.log(), 0.0);
+    assert_eq!(curvature(entropy, 0.0), [0.0, 0.0, 0.0]);
+    let bump: fn(Value<'_>) -> Value<'_> = |x| x.greater(0.0).select((-1.0 / x).exp(), 0.0);
+    assert_eq!(curvature(bump, 0.0), [0.0, 0.0, 0.0]);
+    let [value, slope, curve] = curvature(root, 4.0);
+    assert_eq!((value, slope, curve), (8.0, 3.0, 0.375));
+}
+
+#[test]
+fn no_derivative_of_a_logarithm_below_zero_is_a_number() {
+    assert!(curvature(|x| x.log(), -0.5).iter().all(|number| number.is_nan()));
+    assert_eq!(curvature(|x| x.log(), 2.0)[1..], [0.5, -0.25]);
+}

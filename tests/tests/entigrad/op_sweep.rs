@@ -95,3 +95,9 @@ fn a_shape_rule_that_forgets_an_axis_is_found_out() {
 fn a_row_without_samples_is_found_out() {
     assert_found_out(ops::TANH, |row| OpRow { samples: Vec::new, ..row });
 }
+
+#[test]
+fn a_row_that_denies_its_derivative_is_found_out() {
+    assert_found_out(ops::EXP, |row| OpRow { derivative: Derivative::Zero, ..row });
+    assert_found_out(ops::MATMUL, |row| OpRow { derivative: Derivative::Stop, ..row });
+}

@@ -120,3 +120,32 @@ fn instances_of_a_plan_are_bounded() {
     let plans = engine.world().get::<entigrad::systems::plan::Plans>(concrete.entity).unwrap();
     assert_eq!(plans.instances.len(), entigrad::systems::plan::INSTANCE_COUNT_MAX);
 }
+
+#[test]
+fn a_gradient_flows_where_a_symbol_meets_a_known_length() {
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let w = engine.variable(model, "w", [[1.0_f64], [2.0], [3.0]]).unwrap();
+    let loss = engine.function::<Tensor, Tensor>("loss", move |t, x| x.matmul(t.read(w)).sum());
+    engine.set_signature(loss, [TensorSpec::new(DType::F64, ["N", "K"].map(Dim::from))]).unwrap();
+    let by_variables = engine.value_and_gradient(loss).unwrap();
+    let (_, gradients) = engine.call(by_variables, rows(2)).unwrap();
+    assert_eq!(gradients.get(w).unwrap(), &Tensor::from([[3.0_f64], [5.0], [7.0]]));
+    let by_arguments = engine.value_and_gradient_of_arguments(loss).unwrap();
+    let (_, slopes) = engine.call(by_arguments, rows(2)).unwrap();
+    assert_eq!(slopes, Tensor::from([[1.0_f64, 2.0, 3.0], [1.0, 2.0, 3.0]]));
+    let error = engine.call(by_arguments, Tensor::from([[1.0_f64]])).unwrap_err().to_string();
+    assert!(error.contains("must agree"), "{error}");
+}
+
+#[test]
+fn lengths_beyond_all_measure_are_errors() {
+    let mut engine = Engine::new();
+    let wide = engine.function::<Tensor, Tensor>("wide", |_, x| x.broadcast([usize::MAX, 2]));
+    let long = engine.function::<Tensor, Tensor>("long", |t, _| t.iota([usize::MAX]));
+    for f in [wide, long] {
+        let error = engine.call(f, Tensor::from(1.0_f32)).unwrap_err().to_string();
+        assert!(error.contains("has more elements than can be addressed"), "{error}");
+    }
+    assert_eq!(Tensor::zeros(DType::F32, &[usize::MAX, 2, 0]).unwrap().len(), 0);
+}

@@ -54,7 +54,7 @@ fn the_optimize_system_serves_variables_that_name_their_optimizer() {
 
 #[test]
 fn sgd_steps_with_and_without_momentum() {
-    for (momentum, wanted) in [(0.0, [0.8, 0.64, 0.512]), (0.5, [0.8, 0.54, 0.302])] {
+    for (momentum, wanted) in [(0.0, [0.8, 0.64, 0.512]), (0.5, [0.8, 0.54, 0.302]), (1.0, [0.8, 0.44, -0.008])] {
         let (mut engine, theta, loss) = square();
         let trainer = engine.train(loss, ()).with(Sgd::new(0.1).momentum(momentum)).spawn().unwrap();
         for wanted in wanted {

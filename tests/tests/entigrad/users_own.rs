@@ -222,3 +222,35 @@ fn a_value_of_another_trace_is_refused() {
     let wanted = "a value traced in `theirs` was used while tracing `ours`: values end with their trace (";
     assert!(errors[0].to_string().starts_with(wanted), "{}", errors[0]);
 }
+
+#[test]
+fn two_optimizers_of_one_name_and_equal_settings_stay_apart() {
+    struct Ascent;
+    impl Optimizer for Ascent {
+        fn name(&self) -> &'static str {
+            "sgd"
+        }
+        fn settings(&self) -> Vec<f64> {
+            Sgd::new(0.1).settings()
+        }
+        fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn states(&self) -> Vec<StateSpec> {
+            Vec::new()
+        }
+        fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
+            Updated { value: update.value + update.gradient * 0.1, states: Vec::new() }
+        }
+    }
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let v = engine.variable(model, "v", 1.0_f64).unwrap();
+    let loss = engine.function::<(), Tensor>("loss", move |t, ()| t.read(v).square());
+    let down = engine.train(loss, ()).with(Sgd::new(0.1)).spawn().unwrap();
+    engine.run(down, 1).unwrap();
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(0.8_f64));
+    let up = engine.train(loss, ()).with(Ascent).spawn().unwrap();
+    engine.run(up, 1).unwrap();
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(0.8_f64 + 1.6 * 0.1));
+}

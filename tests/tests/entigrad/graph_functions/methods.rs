@@ -137,6 +137,11 @@ fn the_gradient_of_a_variable_that_is_captured_and_an_argument_is_refused_not_ha
     let error = engine.call(gradient, (model, ())).unwrap_err().to_string();
     let wanted = "function `gradient of f` takes the gradient of `model/w`, which reaches it in two ways: captured and through a model";
     assert_eq!(error, wanted);
+    let inside = engine.method::<(), Tensor>("inside", move |t, model, ()| {
+        t.call(gradient, (model, ())).1.get(w).unwrap_or(t.read(w))
+    });
+    let error = engine.call(inside, (model, ())).unwrap_err().to_string();
+    assert!(error.starts_with("function `inside` takes the gradient of `model/w`, which reaches it"), "{error}");
     let other = engine.spawn_model("other");
     let v = engine.variable(other, "w", 5.0_f64).unwrap();
     let (_, gradients) = engine.call(gradient, (other, ())).unwrap();
