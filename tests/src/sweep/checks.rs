@@ -213,7 +213,8 @@ fn accumulates(case: &Case) -> Checked<()> {
     all_near(&case.vjp(&cotangent, 2)?, &moved(&once, &once, 1.0), 1e-12, "two uses")
 }
 
-/// Where all operands grow by t, a maximum grows by t: the shares of a tie sum to the whole.
+/// Where all operands grow by t, a maximum grows by t: the shares of a tie sum to the whole, and they are equal. A tied sample
+/// repeats a value only where it ties.
 fn ties(case: &Case) -> Checked<()> {
     if !case.is_tied {
         return Ok(());
@@ -222,7 +223,17 @@ fn ties(case: &Case) -> Checked<()> {
     let Some(cotangent) = cotangent(case, &mut random)? else { return Ok(()) };
     let shares = case.vjp(&cotangent, 1)?;
     let sum: f64 = shares.iter().flat_map(doubles).sum();
-    near(sum, doubles(&cotangent).iter().sum(), 1e-12, "the sum of the shares")
+    near(sum, doubles(&cotangent).iter().sum(), 1e-12, "the sum of the shares")?;
+    // Under equal cotangents, elements of one value have equal shares.
+    let ones = tensor(cotangent.shape(), &vec![1.0; cotangent.len()]);
+    let shares: Vec<f64> = case.vjp(&ones, 1)?.iter().flat_map(doubles).collect();
+    let values: Vec<f64> = case.operands.iter().flat_map(doubles).collect();
+    for (place, value) in values.iter().enumerate() {
+        if let Some(other) = values[..place].iter().position(|other| other == value) {
+            near(shares[place], shares[other], 1e-12, &format!("the shares of two elements that are {value}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn single_against_double(case: &Case) -> Checked<()> {

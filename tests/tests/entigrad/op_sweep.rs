@@ -101,3 +101,12 @@ fn a_row_that_denies_its_derivative_is_found_out() {
     assert_found_out(ops::EXP, |row| OpRow { derivative: Derivative::Zero, ..row });
     assert_found_out(ops::MATMUL, |row| OpRow { derivative: Derivative::Stop, ..row });
 }
+
+#[test]
+fn a_tie_that_one_operand_takes_whole_is_found_out() {
+    let rules = Derivative::Rule(&[
+        Some(|r| r.x(0).less(r.x(1)).select(r.x(0).zeros_like(), r.cotangent)),
+        Some(|r| r.x(0).less(r.x(1)).select(r.cotangent, r.x(0).zeros_like())),
+    ]);
+    assert_found_out(ops::MAXIMUM, |row| OpRow { derivative: rules, ..row });
+}
