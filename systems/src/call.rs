@@ -5,12 +5,12 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, ConcreteOf, FunctionCache, FunctionName, Kind, OutputSkeleton, Tensor, Token};
+use entigrad_components::{FunctionName, Kind, OutputSkeleton, Tensor, Token};
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::execute::{Job, bind_variables, check_captured, execute_one};
-use crate::function::{Body, make_key};
+use crate::function::{Body, cached_concrete, make_key};
 use crate::gradient::{self, gradient};
 use crate::names;
 use crate::plan::{Plans, instance_for, plan};
@@ -51,7 +51,7 @@ pub fn call_concrete(world: &mut World, concrete: Entity, parts: Parts) -> Resul
 /// The concrete of `function` for these arguments: found, or traced, derived and simplified now.
 pub fn concrete_for(world: &mut World, function: Entity, tokens: &[Token], models: &Models) -> Result<Entity, Error> {
     let key = make_key(world, function, tokens)?;
-    if let Some(concrete) = cached(world, function, &key) {
+    if let Some(concrete) = cached_concrete(world, function, &key) {
         return Ok(concrete);
     }
     // A derived function is made from its source, and that from its own, down to one that has a body.
@@ -78,12 +78,6 @@ pub fn concrete_for(world: &mut World, function: Entity, tokens: &[Token], model
 
 fn gone(world: &World, function: Entity) -> Error {
     Error::gone(Kind::Function, names::remembered(world, function))
-}
-
-fn cached(world: &World, function: Entity, key: &CacheKey) -> Option<Entity> {
-    let concrete = *world.get::<FunctionCache>(function)?.0.get(key)?;
-    // The user may have despawned it since the last sweep.
-    world.get::<ConcreteOf>(concrete).map(|_| concrete)
 }
 
 /// Gives a concrete a plan where it has none.

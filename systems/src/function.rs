@@ -4,8 +4,8 @@ use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{
-    CacheKey, CachedSignature, DerivedFrom, DerivedFunctions, FunctionName, InputSignature, Kind, Model,
-    ModelSignature, ModelVersion, Origin, SignatureEntry, TensorSpec, Token, Variable, Variables,
+    CacheKey, CachedSignature, ConcreteOf, DerivedFrom, DerivedFunctions, FunctionCache, FunctionName, InputSignature,
+    Kind, Model, ModelSignature, ModelVersion, Origin, SignatureEntry, TensorSpec, Token, Variable, Variables,
 };
 use std::sync::Arc;
 
@@ -124,6 +124,12 @@ fn is_of(given: &TensorSpec, wanted: &TensorSpec) -> bool {
     given.dtype == wanted.dtype
         && given.rank() == wanted.rank()
         && given.dims.iter().zip(wanted.dims.iter()).all(|(given, wanted)| wanted.known().is_none() || given == wanted)
+}
+
+/// The concrete of a function for a key, where there is one and it lives: a user may have despawned it since the last sweep.
+pub fn cached_concrete(world: &World, function: Entity, key: &CacheKey) -> Option<Entity> {
+    let concrete = *world.get::<FunctionCache>(function)?.0.get(key)?;
+    world.get::<ConcreteOf>(concrete).map(|_| concrete)
 }
 
 /// The signature of a model, from its cache where that is of the model's version; `None` where there is no such model.

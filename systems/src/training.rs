@@ -14,8 +14,9 @@ use entigrad_components::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::call::ensure_plan;
 use crate::error::Error;
-use crate::execute::{Job, bind_with_state, check_captured, check_variables, execute};
+use crate::execute::{Job, bind_with_state, check_variables, execute};
 use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
@@ -304,11 +305,7 @@ fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     ensure_prepared(world, trainer, &inputs)?;
     let prepared = world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
     let (concrete, variables) = (prepared.concrete, prepared.variables.clone());
-    if world.get::<Plans>(concrete).is_none() {
-        // The plan went with a variable that it read, or is one that was evicted.
-        check_captured(world, concrete)?;
-        plan(world, &[concrete]).into_iter().collect::<Result<(), Error>>()?;
-    }
+    ensure_plan(world, concrete)?;
     let instance = instance_for(world, concrete, &inputs)?;
     Ok(Job { instance, inputs, variables })
 }

@@ -14,12 +14,12 @@ pub use reverse::reverse;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, FunctionCache, FunctionName, Kind};
+use entigrad_components::{CacheKey, FunctionName, Kind};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::function::Body;
+use crate::function::{Body, cached_concrete};
 use crate::graph::{Graph, collect};
 use crate::names;
 use crate::ops::OpTable;
@@ -51,7 +51,7 @@ pub fn gradient(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, E
     let table = world.get_resource::<OpTable>().cloned().unwrap_or_default();
     let mut places: HashMap<(Entity, &CacheKey), usize> = HashMap::new();
     let mut wanted: Vec<&Request> = Vec::new();
-    for request in requests.iter().filter(|request| cached(world, request).is_none()) {
+    for request in requests.iter().filter(|request| cached_concrete(world, request.function, &request.key).is_none()) {
         places.entry((request.function, &request.key)).or_insert_with(|| {
             wanted.push(request);
             wanted.len() - 1
@@ -68,17 +68,13 @@ pub fn gradient(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, E
     let derived: Vec<Result<Arc<Graph>, Error>> = parallel::map(collected, nodes * NODE_NANOSECONDS, one);
     // Commit.
     let commit = |request: &Request| {
-        if let Some(concrete) = cached(world, request) {
+        if let Some(concrete) = cached_concrete(world, request.function, &request.key) {
             return Ok(concrete);
         }
         let graph = derived[places[&(request.function, &request.key)]].clone()?;
         Ok(trace::commit_draft(world, request.function, request.key.clone(), graph))
     };
     requests.iter().map(commit).collect()
-}
-
-fn cached(world: &World, request: &Request) -> Option<Entity> {
-    world.get::<FunctionCache>(request.function)?.0.get(&request.key).copied()
 }
 
 fn collect_request(world: &World, request: &Request) -> Result<Collected, Error> {

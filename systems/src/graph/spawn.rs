@@ -3,11 +3,12 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::reference::refer;
-use entigrad_components::{Bodies, BodyUse, FuncGraph, FunctionCache, Op, Operands, Ops};
+use entigrad_components::{Bodies, BodyUse, FuncGraph, Op, Operands, Ops};
 use smallvec::smallvec;
 use std::cell::RefCell;
 
 use super::{Body, Graph};
+use crate::function::cached_concrete;
 use crate::ops;
 
 /// Spawns the ops of `graph` as owned by `concrete`, in program order, and gives `concrete` its [`FuncGraph`].
@@ -53,6 +54,6 @@ pub fn spawn_ops(world: &mut World, concrete: Entity, graph: &Graph) {
 
 /// The committed concrete of a body, where its function still lives.
 fn body_use(world: &World, body: &Body) -> Option<BodyUse> {
-    let concrete = *world.get::<FunctionCache>(body.function)?.0.get(&body.key)?;
+    let concrete = cached_concrete(world, body.function, &body.key)?;
     Some(BodyUse { concrete, weak: body.weak.as_slice().into() })
 }

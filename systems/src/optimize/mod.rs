@@ -20,16 +20,16 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::call::{concrete_for, ensure_plan};
 use crate::error::Error;
 use crate::execute::{Job, bind_with_state, execute};
 use crate::function::Body;
 use crate::graph::{Graph, NodeId};
 use crate::names;
 use crate::ops::{self, OpTable};
-use crate::plan::{instance_for, plan};
-use crate::simplify::simplify;
+use crate::plan::instance_for;
 use crate::trace::pass::panic_message;
-use crate::trace::{self, Trace, TraceState, Value};
+use crate::trace::{Trace, TraceState, Value};
 use entigrad_components::Origin;
 
 /// A rule that changes a variable by its gradient. `update` emits ops into the step's graph; it runs once, when the step is
@@ -208,11 +208,9 @@ fn update_jobs(
 ) -> Result<Vec<Job>, Error> {
     let mut jobs = Vec::with_capacity(gradients.len());
     for (_, variable, gradient) in gradients {
-        let key = CacheKey([Token::Leaf(gradient.spec())].into());
-        let request = trace::Request { function: optimizer, key, models: [*variable].into_iter().collect() };
-        let concrete = trace::trace(world, &[request]).pop().expect("one request has one outcome")?;
-        simplify(world, &[concrete]);
-        plan(world, &[concrete]).into_iter().collect::<Result<(), Error>>()?;
+        let models = [*variable].into_iter().collect();
+        let concrete = concrete_for(world, optimizer, &[Token::Leaf(gradient.spec())], &models)?;
+        ensure_plan(world, concrete)?;
         let inputs = vec![gradient.clone()];
         let instance = instance_for(world, concrete, &inputs)?;
         let variables = bind_with_state(world, &instance.skeleton, &[*variable], optimizer)?;

@@ -5,14 +5,14 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{CacheKey, FunctionCache, FunctionName, Kind, Model};
+use entigrad_components::{CacheKey, FunctionName, Kind, Model};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 
 use super::pass;
 use crate::error::Error;
-use crate::function::Body;
+use crate::function::{Body, cached_concrete};
 use crate::gradient;
 use crate::graph::{Graph, collect};
 use crate::names;
@@ -176,8 +176,8 @@ pub(crate) fn produce(
     let world = snapshot.world;
     let gone = || Error::gone(Kind::Function, names::remembered(world, function));
     let name = world.get::<FunctionName>(function).ok_or_else(gone)?.0.clone();
-    if let Some(concrete) = world.get::<FunctionCache>(function).and_then(|cache| cache.0.get(key)) {
-        return collect(world, *concrete);
+    if let Some(concrete) = cached_concrete(world, function, key) {
+        return collect(world, concrete);
     }
     let depth = snapshot.frame.map_or(0, |frame| frame.depth + 1);
     let frame = Frame { name, outer: snapshot.frame, depth };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Claims, Snapshot, TraceState, Value, produce};
 use crate::error::Error;
-use crate::function::Closure;
+use crate::function::{Closure, cached_concrete};
 use crate::graph::{Draft, Graph};
 use crate::ops::{self, OpTable};
 use crate::parallel;
@@ -38,14 +38,14 @@ pub fn trace(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, Erro
     // One of many that want the same is traced: the first, so that no thread decides whose names an error tells.
     let mut places: HashMap<(Entity, &CacheKey), usize> = HashMap::new();
     let mut missing: Vec<&Request> = Vec::new();
-    for request in requests.iter().filter(|request| cached(world, request.function, &request.key).is_none()) {
+    for request in requests.iter().filter(|request| cached_concrete(world, request.function, &request.key).is_none()) {
         places.entry((request.function, &request.key)).or_insert_with(|| {
             missing.push(request);
             missing.len() - 1
         });
     }
     let graphs = trace_graphs(world, &missing);
-    let commit_one = |request: &Request| match cached(world, request.function, &request.key) {
+    let commit_one = |request: &Request| match cached_concrete(world, request.function, &request.key) {
         Some(concrete) => Ok(concrete),
         None => {
             let graph = graphs[places[&(request.function, &request.key)]].clone()?;
@@ -53,10 +53,6 @@ pub fn trace(world: &mut World, requests: &[Request]) -> Vec<Result<Entity, Erro
         }
     };
     requests.iter().map(commit_one).collect()
-}
-
-fn cached(world: &World, function: Entity, key: &CacheKey) -> Option<Entity> {
-    world.get::<FunctionCache>(function)?.0.get(key).copied()
 }
 
 /// The compute step: bodies run against a read-only world, in parallel where there are several.
@@ -77,7 +73,7 @@ fn trace_graphs(world: &World, requests: &[&Request]) -> Vec<Result<Arc<Graph>, 
 fn commit(world: &mut World, function: Entity, key: &CacheKey, graph: &Arc<Graph>) -> Entity {
     let mut seen: HashSet<*const Graph> = HashSet::new();
     for body in &graph.bodies {
-        if seen.insert(Arc::as_ptr(&body.graph)) && cached(world, body.function, &body.key).is_none() {
+        if seen.insert(Arc::as_ptr(&body.graph)) && cached_concrete(world, body.function, &body.key).is_none() {
             commit(world, body.function, &body.key, &body.graph);
         }
     }
