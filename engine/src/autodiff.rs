@@ -7,6 +7,7 @@ use entigrad_components::{
     ConcreteId, FuncGraph, Function, FunctionCache, FunctionName, Gradient, InputSignature, Kind, Model, ModelId,
     Stored, Tensor, TensorSpec, Token, TraceCount, TrainerId, Variable, VariableId, VariableOf, Variables, WeakSource,
 };
+use entigrad_systems::error::spec_list;
 use entigrad_systems::function::{Body, Closure, make_key};
 use entigrad_systems::gradient::{Derivation, Sources};
 use entigrad_systems::structure::{Flattened, Models, Parts, Rebuilt, next_token};
@@ -471,11 +472,7 @@ fn check_key(world: &World, concrete: ConcreteId, parts: &Parts) -> Result<(), E
     if key == graph.key {
         return Ok(());
     }
-    let list = |key: &entigrad_components::CacheKey| {
-        let specs: Vec<String> = key.leaf_specs().map(ToString::to_string).collect();
-        format!("({})", specs.join(", "))
-    };
-    let (wanted, mut given) = (list(&graph.key), list(&key));
+    let (wanted, mut given) = (spec_list(graph.key.leaf_specs()), spec_list(key.leaf_specs()));
     if wanted == given {
         given = format!("{given} in another structure");
     }

@@ -9,7 +9,7 @@ use entigrad_components::{
 };
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, spec_list};
 use crate::gradient::Derivation;
 use crate::names;
 use crate::optimize::Optimizer;
@@ -98,12 +98,8 @@ pub fn make_key(world: &World, function: Entity, tokens: &[Token]) -> Result<Cac
     if fits && wanted.next().is_none() {
         return Ok(key);
     }
-    let list = |specs: &mut dyn Iterator<Item = &TensorSpec>| {
-        let specs: Vec<String> = specs.map(ToString::to_string).collect();
-        format!("({})", specs.join(", "))
-    };
     let given = CacheKey(tokens.into());
-    let (wanted, given) = (list(&mut signature.0.iter()), list(&mut given.leaf_specs()));
+    let (wanted, given) = (spec_list(&signature.0), spec_list(given.leaf_specs()));
     Err(Error::Arguments { function: name.0.clone(), wanted, given })
 }
 

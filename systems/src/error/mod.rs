@@ -223,3 +223,9 @@ pub fn name_list(names: &[Arc<str>]) -> String {
     }
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
+
+/// Specs in brackets, with commas: what a function takes or was given.
+pub fn spec_list<S: fmt::Display>(specs: impl IntoIterator<Item = S>) -> String {
+    let specs: Vec<String> = specs.into_iter().map(|spec| spec.to_string()).collect();
+    format!("({})", specs.join(", "))
+}

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 use super::{BufferId, INSTANCE_COUNT_MAX, Plans, Skeleton, Source};
-use crate::error::{Error, Length};
+use crate::error::{Error, Length, spec_list};
 use crate::names;
 
 /// A rough guess of what an instruction takes besides its elements.
@@ -65,14 +65,10 @@ fn check_known(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<(), Error> {
 }
 
 fn misfit(skeleton: &Skeleton, inputs: &[Tensor]) -> Error {
-    let list = |specs: &mut dyn Iterator<Item = TensorSpec>| {
-        let specs: Vec<String> = specs.map(|spec| spec.to_string()).collect();
-        format!("({})", specs.join(", "))
-    };
     Error::Arguments {
         function: skeleton.name.clone(),
-        wanted: list(&mut skeleton.inputs.iter().cloned()),
-        given: list(&mut inputs.iter().map(Tensor::spec)),
+        wanted: spec_list(&skeleton.inputs),
+        given: spec_list(inputs.iter().map(Tensor::spec)),
     }
 }
 
