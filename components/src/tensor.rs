@@ -1,14 +1,15 @@
 //! Tensors: dtype, shape, and row-major storage that is 64-byte aligned and shared until written (copy on write).
 //!
-//! *Invariants*: storage holds exactly the product of the shape; the last axis is contiguous; a clone shares storage and
-//! a write to shared storage copies it first.
+//! *Invariants*: storage begins with exactly the product of the shape; the last axis is contiguous; a clone shares storage and
+//! a write to shared storage copies it first. Storage is a whole number of [`PADDING_BYTES`], so that kernels may read whole
+//! vectors at the end.
 
 mod convert;
 mod display;
 
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::dims::Dims;
 use crate::dtype::{DType, Element, Scalar};
@@ -18,6 +19,14 @@ use crate::spec::TensorSpec;
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Block([u8; 64]);
+
+/// Storage is allocated in multiples of this: sixteen elements of the widest type.
+pub const PADDING_BYTES: usize = 128;
+
+/// How many blocks hold so many bytes.
+fn block_count(bytes: usize) -> usize {
+    bytes.div_ceil(PADDING_BYTES) * (PADDING_BYTES / size_of::<Block>())
+}
 
 /// A dense array of one element type.
 #[derive(Clone)]
@@ -91,7 +100,7 @@ pub enum TensorError {
 }
 
 /// The product of a shape, where it can be addressed in bytes.
-fn element_count(shape: &[usize], dtype: DType) -> Result<usize, TensorError> {
+pub fn element_count(shape: &[usize], dtype: DType) -> Result<usize, TensorError> {
     let too_large = || TensorError::TooLarge { shape: shape.to_vec() };
     // Zero-length axes are looked at first, so that [0, huge] is the empty tensor that it says it is.
     if shape.contains(&0) {
@@ -99,14 +108,23 @@ fn element_count(shape: &[usize], dtype: DType) -> Result<usize, TensorError> {
     }
     let count = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length)).ok_or_else(too_large)?;
     let bytes = count.checked_mul(dtype.size_bytes()).ok_or_else(too_large)?;
-    if bytes > isize::MAX as usize - 64 { Err(too_large()) } else { Ok(count) }
+    if bytes > isize::MAX as usize - PADDING_BYTES { Err(too_large()) } else { Ok(count) }
+}
+
+/// The empty `f32` tensor, which costs nothing to make.
+impl Default for Tensor {
+    fn default() -> Self {
+        static NOTHING: OnceLock<Arc<Vec<Block>>> = OnceLock::new();
+        let storage = NOTHING.get_or_init(Arc::default).clone();
+        Self { dtype: DType::F32, shape: SmallVec::from_slice(&[0]), storage }
+    }
 }
 
 impl Tensor {
     /// A tensor of zeros (`false` for `bool`).
     pub fn zeros(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
         let bytes = element_count(shape, dtype)? * dtype.size_bytes();
-        let storage = Arc::new(vec![Block::zeroed(); bytes.div_ceil(64)]);
+        let storage = Arc::new(bytemuck::zeroed_vec::<Block>(block_count(bytes)));
         Ok(Self { dtype, shape: shape.into(), storage })
     }
 
@@ -127,7 +145,7 @@ impl Tensor {
     fn from_reprs<R: Pod>(dtype: DType, shape: &[usize], reprs: &[R]) -> Self {
         assert_eq!(shape.iter().product::<usize>(), reprs.len(), "elements fill the shape");
         let source: &[u8] = bytemuck::cast_slice(reprs);
-        let mut blocks = vec![Block::zeroed(); source.len().div_ceil(64)];
+        let mut blocks = bytemuck::zeroed_vec::<Block>(block_count(source.len()));
         bytemuck::cast_slice_mut::<Block, u8>(&mut blocks)[..source.len()].copy_from_slice(source);
         Self { dtype, shape: shape.into(), storage: Arc::new(blocks) }
     }
@@ -146,14 +164,15 @@ impl Tensor {
 
     /// A tensor without axes.
     pub fn scalar(value: Scalar) -> Self {
-        let mut bytes = Block::zeroed();
+        let mut blocks = bytemuck::zeroed_vec::<Block>(block_count(1));
+        let bytes = &mut blocks[0];
         match value {
             Scalar::F32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
             Scalar::F64(value) => bytes.0[..8].copy_from_slice(&value.to_ne_bytes()),
             Scalar::I32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
             Scalar::Bool(value) => bytes.0[0] = u8::from(value),
         }
-        Self { dtype: value.dtype(), shape: SmallVec::new(), storage: Arc::new(vec![bytes]) }
+        Self { dtype: value.dtype(), shape: SmallVec::new(), storage: Arc::new(blocks) }
     }
 
     /// The element type.
@@ -218,6 +237,18 @@ impl Tensor {
     /// All bytes in row-major order, native endian.
     pub fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice::<Block, u8>(&self.storage[..])[..self.len() * self.dtype.size_bytes()]
+    }
+
+    /// The same to write; copies first where the storage is shared.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let byte_count = self.len() * self.dtype.size_bytes();
+        let blocks = Arc::make_mut(&mut self.storage);
+        &mut bytemuck::cast_slice_mut::<Block, u8>(&mut blocks[..])[..byte_count]
+    }
+
+    /// Whether no other tensor shares the storage, so that a write copies nothing.
+    pub fn is_unique(&self) -> bool {
+        Arc::strong_count(&self.storage) == 1
     }
 
     /// A copy of the elements in row-major order.

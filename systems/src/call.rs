@@ -42,10 +42,10 @@ pub fn call_concrete(world: &mut World, concrete: Entity, parts: Parts) -> Resul
     ensure_plan(world, concrete)?;
     let instance = instance_for(world, concrete, &parts.leaves)?;
     let variables = bind_variables(world, concrete, &instance.skeleton, &parts.models)?;
-    let skeleton = instance.skeleton.output_skeleton.clone();
-    let job = Job { instance, inputs: parts.leaves, variables };
-    let leaves = execute_one(world, &job)?;
-    Ok(Called { leaves, skeleton, models: parts.models, variables: job.variables })
+    let skeleton = instance.skeleton.graph.output_skeleton.clone();
+    let mut job = Job::new(instance, parts.leaves, variables);
+    execute_one(world, &mut job)?;
+    Ok(Called { leaves: job.outputs, skeleton, models: parts.models, variables: job.variables })
 }
 
 /// The concrete of `function` for these arguments: found, or traced, derived and simplified now.

@@ -15,3 +15,12 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, work_nanoseconds: usize, f: impl Fn(
         items.into_par_iter().map(f).collect()
     }
 }
+
+/// Calls `f` with 0, 1, … below `count`, in any order; on several threads where that is worth it.
+pub fn each(count: usize, work_nanoseconds: usize, f: impl Fn(usize) + Sync) {
+    if count < 2 || work_nanoseconds < WORK_NANOSECONDS_MIN || rayon::current_num_threads() == 1 {
+        (0..count).for_each(f);
+    } else {
+        (0..count).into_par_iter().with_max_len(1).for_each(&f);
+    }
+}

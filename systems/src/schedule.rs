@@ -6,6 +6,7 @@ use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleT
 use entigrad_components::{CreationCounter, DeathQueue, Tombstones};
 
 use crate::error::Error;
+use crate::execute::Workspaces;
 use crate::ops::OpTable;
 use crate::optimize::{optimize, wanted_updates};
 use crate::sweep::sweep;
@@ -47,6 +48,7 @@ pub fn install(world: &mut World) {
     world.init_resource::<CreationCounter>();
     world.init_resource::<OpTable>();
     world.init_resource::<Preparation>();
+    world.init_resource::<Workspaces>();
     world.add_schedule(update_schedule());
 }
 

@@ -290,9 +290,9 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
             Err(error) => fail(world, *trainer, error),
         }
     }
-    let outcomes = execute(world, &jobs);
-    for (trainer, outcome) in places.into_iter().zip(outcomes) {
-        match outcome.and_then(|outputs| loss_value(&outputs)) {
+    let outcomes = execute(world, &mut jobs);
+    for ((trainer, outcome), job) in places.into_iter().zip(outcomes).zip(&jobs) {
+        match outcome.and_then(|()| loss_value(&job.outputs)) {
             Ok(loss) => count_step(world, trainer, loss),
             Err(error) => fail(world, trainer, error),
         }
@@ -307,7 +307,7 @@ fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     let (concrete, variables) = (prepared.concrete, prepared.variables.clone());
     ensure_plan(world, concrete)?;
     let instance = instance_for(world, concrete, &inputs)?;
-    Ok(Job { instance, inputs, variables })
+    Ok(Job::new(instance, inputs, variables))
 }
 
 /// The concrete that is the next step of a trainer, prepared if it is not yet.

@@ -29,7 +29,7 @@ pub fn sweep(table: &OpTable) -> (Vec<Finding>, Vec<&'static str>) {
     let mut findings = Vec::new();
     let mut without_kernel = Vec::new();
     for (id, row) in table.rows() {
-        if !matches!(row.lowering, Lowering::Kernel(_)) {
+        if matches!(row.lowering, Lowering::Source | Lowering::Assign | Lowering::Inlined) {
             without_kernel.push(row.name);
             continue;
         }

@@ -29,7 +29,7 @@ pub fn bind_variables(
         return Ok(captured.clone());
     }
     let Some(owner) = models.first().copied() else {
-        return Err(Error::invalid(format!("function `{}` reads state that only a trainer keeps", skeleton.name)));
+        return Err(Error::invalid(format!("function `{}` reads state that only a trainer keeps", skeleton.name())));
     };
     if let Some(variables) = bound(world, concrete, models) {
         return Ok(variables);
@@ -101,23 +101,23 @@ fn look_up(
     models: &[Entity],
     keeper: Option<Entity>,
 ) -> Result<Arc<[Entity]>, Error> {
-    let mut variables: Vec<Entity> = Vec::with_capacity(skeleton.weak.len());
-    for weak in &skeleton.weak {
+    let mut variables: Vec<Entity> = Vec::with_capacity(skeleton.weak().len());
+    for weak in skeleton.weak() {
         let found = match &weak.source {
             WeakSource::Captured(entity) => Some(*entity),
             WeakSource::Role { argument, path } => {
                 models.get(*argument as usize).and_then(|model| role(world, *model, path))
             }
             WeakSource::State { of, name, initial } => {
-                let (served, variable) = (&skeleton.weak[*of as usize], variables[*of as usize]);
+                let (served, variable) = (&skeleton.weak()[*of as usize], variables[*of as usize]);
                 if world.get_entity(variable).is_err() {
-                    return Err(stale_variable(world, &skeleton.name, served, variable).into());
+                    return Err(stale_variable(world, skeleton.name(), served, variable).into());
                 }
                 let state_name = keeper.map(|keeper| StateName { name, keeper });
                 state_name.map(|name| state(world, weak, variable, name, *initial)).transpose()?
             }
         };
-        let missing = || Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name, weak.path));
+        let missing = || Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name(), weak.path));
         variables.push(found.ok_or_else(missing)?);
     }
     check_aliases(skeleton, &variables)?;
@@ -161,15 +161,15 @@ fn state(
 fn check_aliases(skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
     for (place, variable) in variables.iter().enumerate() {
         let Some(other) = variables[..place].iter().position(|other| other == variable) else { continue };
-        let weak = &skeleton.weak[place];
-        let does = if weak.is_written || skeleton.weak[other].is_written {
+        let weak = &skeleton.weak()[place];
+        let does = if weak.is_written || skeleton.weak()[other].is_written {
             "assigns"
-        } else if skeleton.takes_gradients && weak.trainable {
+        } else if skeleton.graph.takes_gradients && weak.trainable {
             "takes the gradient of"
         } else {
             continue;
         };
-        let (path, function) = (&weak.path, &skeleton.name);
+        let (path, function) = (&weak.path, skeleton.name());
         return Err(Error::invalid(format!(
             "function `{function}` {does} `{path}`, which reaches it in two ways: captured and through a model"
         )));

@@ -47,8 +47,8 @@ pub fn check_variable(world: &World, function: &Arc<str>, weak: &WeakReference, 
 
 /// Checks that the variables that a plan would run on are alive.
 pub fn check_variables(world: &World, skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
-    let mut pairs = skeleton.weak.iter().zip(variables);
-    pairs.try_for_each(|(weak, variable)| check_variable(world, &skeleton.name, weak, *variable))
+    let mut pairs = skeleton.weak().iter().zip(variables);
+    pairs.try_for_each(|(weak, variable)| check_variable(world, skeleton.name(), weak, *variable))
 }
 
 /// What is said of a variable that a function reads and that is gone.

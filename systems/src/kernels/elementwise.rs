@@ -1,194 +1,266 @@
-//! One result an element, operands and result of one shape.
+//! Elementwise ops: what each does to one element, and which tile kernel that is for given element types.
 
-use entigrad_components::{DType, Element, Tensor};
+use bytemuck::Pod;
+use entigrad_components::DType;
+use std::array::from_fn;
+use std::marker::PhantomData;
 
-use super::wrong_dtype;
-use crate::error::RunError;
-use crate::ops::KernelCall;
+use super::lanes::{Chunk, Level};
+use super::math;
+use super::tile::{Map1, Map2, Map3, TileKernel, tile1, tile2, tile3};
 
-type Outcome = Result<(), RunError>;
-
-fn map<T: Element, U: Element>(call: &KernelCall<'_>, out: &mut Tensor, f: impl Fn(T::Repr) -> U::Repr) -> Outcome {
-    let x = call.operands[0].elements::<T>()?;
-    for (out, x) in out.elements_mut::<U>()?.iter_mut().zip(x) {
-        *out = f(*x);
-    }
-    Ok(())
+/// A number that arithmetic is done with; integers wrap.
+pub trait Number: Pod + PartialOrd {
+    /// x + y.
+    fn add(self, other: Self) -> Self;
+    /// x - y.
+    fn sub(self, other: Self) -> Self;
+    /// x · y.
+    fn mul(self, other: Self) -> Self;
+    /// -x.
+    fn neg(self) -> Self;
+    /// The greater of both, NaN where either is.
+    fn maximum(self, other: Self) -> Self;
 }
 
-fn zip<T: Element, U: Element>(
-    call: &KernelCall<'_>,
-    out: &mut Tensor,
-    f: impl Fn(T::Repr, T::Repr) -> U::Repr,
-) -> Outcome {
-    let (x, y) = (call.operands[0].elements::<T>()?, call.operands[1].elements::<T>()?);
-    for (out, (x, y)) in out.elements_mut::<U>()?.iter_mut().zip(x.iter().zip(y)) {
-        *out = f(*x, *y);
-    }
-    Ok(())
+/// A floating point number.
+pub trait Float: Number {
+    /// 0.
+    const ZERO: Self;
+    /// x / y.
+    fn div(self, other: Self) -> Self;
+    /// √x.
+    fn sqrt(self) -> Self;
 }
 
-/// Runs the kernel of the operands' floating point type.
-fn float_map(call: &KernelCall<'_>, out: &mut Tensor, f: impl Fn(f32) -> f32, g: impl Fn(f64) -> f64) -> Outcome {
-    match call.operands[0].dtype() {
-        DType::F32 => map::<f32, f32>(call, out, f),
-        DType::F64 => map::<f64, f64>(call, out, g),
-        held @ (DType::I32 | DType::Bool) => Err(wrong_dtype(held, DType::F64)),
-    }
-}
-
-/// Runs the kernel of the operands' number type.
-fn number_zip(
-    call: &KernelCall<'_>,
-    out: &mut Tensor,
-    f: impl Fn(f32, f32) -> f32,
-    g: impl Fn(f64, f64) -> f64,
-    h: impl Fn(i32, i32) -> i32,
-) -> Outcome {
-    match call.operands[0].dtype() {
-        DType::F32 => zip::<f32, f32>(call, out, f),
-        DType::F64 => zip::<f64, f64>(call, out, g),
-        DType::I32 => zip::<i32, i32>(call, out, h),
-        held @ DType::Bool => Err(wrong_dtype(held, DType::F64)),
-    }
-}
-
-/// x + y.
-pub fn add(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    number_zip(call, out, |x, y| x + y, |x, y| x + y, i32::wrapping_add)
-}
-
-/// x - y.
-pub fn sub(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    number_zip(call, out, |x, y| x - y, |x, y| x - y, i32::wrapping_sub)
-}
-
-/// x · y.
-pub fn mul(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    number_zip(call, out, |x, y| x * y, |x, y| x * y, i32::wrapping_mul)
-}
-
-/// x / y.
-pub fn div(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    if call.operands[0].dtype() == DType::I32
-        && let Some(position) = call.operands[1].elements::<i32>()?.iter().position(|divisor| *divisor == 0)
-    {
-        return Err(RunError::IntegerDivision { position });
-    }
-    number_zip(call, out, |x, y| x / y, |x, y| x / y, i32::wrapping_div)
-}
-
-/// -x.
-pub fn neg(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    match call.operands[0].dtype() {
-        DType::I32 => map::<i32, i32>(call, out, i32::wrapping_neg),
-        DType::F32 | DType::F64 | DType::Bool => float_map(call, out, |x| -x, |x| -x),
-    }
-}
-
-/// The greater of x and y, NaN where either is.
-pub fn maximum(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    let f = |x: f32, y: f32| if x > y || x.is_nan() { x } else { y };
-    let g = |x: f64, y: f64| if x > y || x.is_nan() { x } else { y };
-    number_zip(call, out, f, g, i32::max)
-}
-
-/// g · d, exactly 0 where g is 0.
-pub fn cotangent_mul(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    let f = |g: f32, d: f32| if g == 0.0 { 0.0 } else { g * d };
-    let h = |g: f64, d: f64| if g == 0.0 { 0.0 } else { g * d };
-    number_zip(call, out, f, h, i32::wrapping_mul)
-}
-
-fn compare(
-    call: &KernelCall<'_>,
-    out: &mut Tensor,
-    f: impl Fn(f32, f32) -> bool,
-    g: impl Fn(f64, f64) -> bool,
-    h: impl Fn(i32, i32) -> bool,
-) -> Outcome {
-    match call.operands[0].dtype() {
-        DType::F32 => zip::<f32, bool>(call, out, |x, y| u8::from(f(x, y))),
-        DType::F64 => zip::<f64, bool>(call, out, |x, y| u8::from(g(x, y))),
-        DType::I32 => zip::<i32, bool>(call, out, |x, y| u8::from(h(x, y))),
-        DType::Bool => zip::<bool, bool>(call, out, |x, y| u8::from(h(i32::from(x), i32::from(y)))),
-    }
-}
-
-/// Whether x = y.
-pub fn equal(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    compare(call, out, |x, y| x == y, |x, y| x == y, |x, y| x == y)
-}
-
-/// Whether x < y.
-pub fn less(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    compare(call, out, |x, y| x < y, |x, y| x < y, |x, y| x < y)
-}
-
-/// Whether x ≤ y.
-pub fn less_equal(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    compare(call, out, |x, y| x <= y, |x, y| x <= y, |x, y| x <= y)
-}
-
-/// x where the condition holds, else y.
-pub fn select(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    fn choose<T: Element>(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-        let condition = call.operands[0].elements::<bool>()?;
-        let (x, y) = (call.operands[1].elements::<T>()?, call.operands[2].elements::<T>()?);
-        for (out, (condition, (x, y))) in out.elements_mut::<T>()?.iter_mut().zip(condition.iter().zip(x.iter().zip(y)))
-        {
-            *out = if *condition != 0 { *x } else { *y };
+/// Implements [`Number`] and [`Float`] for a floating point type.
+macro_rules! float {
+    ($type:ty) => {
+        #[rustfmt::skip]
+        impl Number for $type {
+            #[inline(always)] fn add(self, other: Self) -> Self { self + other }
+            #[inline(always)] fn sub(self, other: Self) -> Self { self - other }
+            #[inline(always)] fn mul(self, other: Self) -> Self { self * other }
+            #[inline(always)] fn neg(self) -> Self { -self }
+            #[inline(always)] fn maximum(self, other: Self) -> Self { if self > other || self.is_nan() { self } else { other } }
         }
-        Ok(())
+        #[rustfmt::skip]
+        impl Float for $type {
+            const ZERO: Self = 0.0;
+            #[inline(always)] fn div(self, other: Self) -> Self { self / other }
+            #[inline(always)] fn sqrt(self) -> Self { self.sqrt() }
+        }
+    };
+}
+float!(f32);
+float!(f64);
+
+#[rustfmt::skip]
+impl Number for i32 {
+    #[inline(always)] fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+    #[inline(always)] fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+    #[inline(always)] fn mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+    #[inline(always)] fn neg(self) -> Self { self.wrapping_neg() }
+    #[inline(always)] fn maximum(self, other: Self) -> Self { self.max(other) }
+}
+
+/// Defines an op of one operand by what it does to an element.
+macro_rules! lane1 {
+    ($name:ident<$t:ident: $bound:ident> -> $result:ty, |$x:ident| $body:expr) => {
+        pub(super) struct $name<$t>(PhantomData<$t>);
+        impl<$t: $bound> Map1 for $name<$t> {
+            type X = $t;
+            type Result = $result;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<$t>) -> Chunk<$result> {
+                from_fn(|lane| {
+                    let $x = x[lane];
+                    $body
+                })
+            }
+        }
+    };
+}
+
+/// The same for two operands of one type.
+macro_rules! lane2 {
+    ($name:ident<$t:ident: $bound:ident> -> $result:ty, |$x:ident, $y:ident| $body:expr) => {
+        pub(super) struct $name<$t>(PhantomData<$t>);
+        impl<$t: $bound> Map2 for $name<$t> {
+            type X = $t;
+            type Y = $t;
+            type Result = $result;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<$t>, y: Chunk<$t>) -> Chunk<$result> {
+                from_fn(|lane| {
+                    let ($x, $y) = (x[lane], y[lane]);
+                    $body
+                })
+            }
+        }
+    };
+}
+
+/// Anything that can be compared.
+pub trait Comparable: Pod + PartialOrd {}
+impl<T: Pod + PartialOrd> Comparable for T {}
+
+lane2!(Add<T: Number> -> T, |x, y| x.add(y));
+lane2!(Sub<T: Number> -> T, |x, y| x.sub(y));
+lane2!(Mul<T: Number> -> T, |x, y| x.mul(y));
+lane2!(Maximum<T: Number> -> T, |x, y| x.maximum(y));
+lane1!(Neg<T: Number> -> T, |x| x.neg());
+lane2!(Div<T: Float> -> T, |x, y| x.div(y));
+lane2!(CotangentMul<T: Float> -> T, |g, d| if g == T::ZERO { T::ZERO } else { g.mul(d) });
+lane1!(Sqrt<T: Float> -> T, |x| x.sqrt());
+lane2!(Equal<T: Comparable> -> u8, |x, y| u8::from(x == y));
+lane2!(Less<T: Comparable> -> u8, |x, y| u8::from(x < y));
+lane2!(LessEqual<T: Comparable> -> u8, |x, y| u8::from(x <= y));
+lane1!(Copy<T: Pod> -> T, |x| x);
+
+/// A choice by a truth value.
+struct Select<T>(PhantomData<T>);
+impl<T: Pod> Map3 for Select<T> {
+    type X = u8;
+    type Y = T;
+    type Z = T;
+    type Result = T;
+    #[inline(always)]
+    fn map<L: Level>(condition: Chunk<u8>, x: Chunk<T>, y: Chunk<T>) -> Chunk<T> {
+        from_fn(|lane| if condition[lane] != 0 { x[lane] } else { y[lane] })
     }
-    match out.dtype() {
-        DType::F32 => choose::<f32>(call, out),
-        DType::F64 => choose::<f64>(call, out),
-        DType::I32 => choose::<i32>(call, out),
-        DType::Bool => choose::<bool>(call, out),
-    }
 }
 
-/// x as the dtype of the result.
-pub fn cast(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    let cast = call.operands[0].cast(out.dtype());
-    *out = cast;
-    Ok(())
+/// Defines a function of a whole chunk, in both precisions.
+macro_rules! function {
+    ($name:ident, $function:ident) => {
+        struct $name<T>(PhantomData<T>);
+        impl Map1 for $name<f32> {
+            type X = f32;
+            type Result = f32;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<f32>) -> Chunk<f32> {
+                math::single::$function::<L>(x)
+            }
+        }
+        impl Map1 for $name<f64> {
+            type X = f64;
+            type Result = f64;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<f64>) -> Chunk<f64> {
+                math::double::$function::<L>(x)
+            }
+        }
+    };
+}
+function!(Exp, exp);
+function!(Log, log);
+function!(Sin, sin);
+function!(Cos, cos);
+function!(Tanh, tanh);
+
+/// Another element type: floats rounded, integers cut towards zero and saturating, truth values "not zero".
+struct Cast<T, U>(PhantomData<(T, U)>);
+
+/// Defines one cast by what it does to an element.
+macro_rules! cast {
+    ($($from:ty => $to:ty: |$x:ident| $body:expr;)*) => {$(
+        impl Map1 for Cast<$from, $to> {
+            type X = $from;
+            type Result = $to;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<$from>) -> Chunk<$to> {
+                from_fn(|lane| { let $x = x[lane]; $body })
+            }
+        }
+    )*};
+}
+cast! {
+    f32 => f64: |x| f64::from(x);
+    f64 => f32: |x| x as f32;
+    f32 => i32: |x| x as i32;
+    f64 => i32: |x| x as i32;
+    i32 => f32: |x| x as f32;
+    i32 => f64: |x| f64::from(x);
+    f32 => u8: |x| u8::from(x != 0.0);
+    f64 => u8: |x| u8::from(x != 0.0);
+    i32 => u8: |x| u8::from(x != 0);
+    u8 => f32: |x| f32::from(x);
+    u8 => f64: |x| f64::from(x);
+    u8 => i32: |x| i32::from(x);
 }
 
-/// x under the shape of the result.
-pub fn copy(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    // Storage is shared until someone writes, so this copies nothing.
-    *out = call.operands[0].reshaped(out.shape())?;
-    Ok(())
+/// Which tile kernel an op has for these operands and this result; `None` where it has none.
+pub type SelectTile = fn(operands: &[DType], result: DType) -> Option<TileKernel>;
+
+/// Defines the selection of a kernel by the type of the last operand.
+macro_rules! select {
+    ($($(#[$doc:meta])* $name:ident = $tile:ident::<$op:ident> for $($dtype:ident: $type:ty),*;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(operands: &[DType], _: DType) -> Option<TileKernel> {
+            match operands.last()? {
+                $(DType::$dtype => Some($tile::<$op<$type>>()),)*
+                #[allow(unreachable_patterns)]
+                _ => None,
+            }
+        }
+    )*};
+}
+select! {
+    /// x + y.
+    add = tile2::<Add> for F32: f32, F64: f64, I32: i32;
+    /// x - y.
+    sub = tile2::<Sub> for F32: f32, F64: f64, I32: i32;
+    /// x · y.
+    mul = tile2::<Mul> for F32: f32, F64: f64, I32: i32;
+    /// x / y; integers have a kernel of their own, which may fail.
+    div = tile2::<Div> for F32: f32, F64: f64;
+    /// -x.
+    neg = tile1::<Neg> for F32: f32, F64: f64, I32: i32;
+    /// The greater of x and y, NaN where either is.
+    maximum = tile2::<Maximum> for F32: f32, F64: f64, I32: i32;
+    /// g · d, exactly 0 where g is 0.
+    cotangent_mul = tile2::<CotangentMul> for F32: f32, F64: f64;
+    /// Whether x = y.
+    equal = tile2::<Equal> for F32: f32, F64: f64, I32: i32, Bool: u8;
+    /// Whether x < y.
+    less = tile2::<Less> for F32: f32, F64: f64, I32: i32;
+    /// Whether x ≤ y.
+    less_equal = tile2::<LessEqual> for F32: f32, F64: f64, I32: i32;
+    /// x where the condition holds, else y.
+    select = tile3::<Select> for F32: f32, F64: f64, I32: i32, Bool: u8;
+    /// x itself.
+    copy = tile1::<Copy> for F32: f32, F64: f64, I32: i32, Bool: u8;
+    /// eˣ.
+    exp = tile1::<Exp> for F32: f32, F64: f64;
+    /// ln x.
+    log = tile1::<Log> for F32: f32, F64: f64;
+    /// sin x.
+    sin = tile1::<Sin> for F32: f32, F64: f64;
+    /// cos x.
+    cos = tile1::<Cos> for F32: f32, F64: f64;
+    /// tanh x.
+    tanh = tile1::<Tanh> for F32: f32, F64: f64;
+    /// √x.
+    sqrt = tile1::<Sqrt> for F32: f32, F64: f64;
 }
 
-/// eˣ.
-pub fn exp(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::exp, f64::exp)
-}
-
-/// ln x.
-pub fn log(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::ln, f64::ln)
-}
-
-/// sin x.
-pub fn sin(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::sin, f64::sin)
-}
-
-/// cos x.
-pub fn cos(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::cos, f64::cos)
-}
-
-/// tanh x.
-pub fn tanh(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::tanh, f64::tanh)
-}
-
-/// √x.
-pub fn sqrt(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    float_map(call, out, f32::sqrt, f64::sqrt)
+/// x as the type of the result.
+pub fn cast(operands: &[DType], result: DType) -> Option<TileKernel> {
+    use DType::{Bool, F32, F64, I32};
+    Some(match (*operands.first()?, result) {
+        (F32, F64) => tile1::<Cast<f32, f64>>(),
+        (F64, F32) => tile1::<Cast<f64, f32>>(),
+        (F32, I32) => tile1::<Cast<f32, i32>>(),
+        (F64, I32) => tile1::<Cast<f64, i32>>(),
+        (I32, F32) => tile1::<Cast<i32, f32>>(),
+        (I32, F64) => tile1::<Cast<i32, f64>>(),
+        (F32, Bool) => tile1::<Cast<f32, u8>>(),
+        (F64, Bool) => tile1::<Cast<f64, u8>>(),
+        (I32, Bool) => tile1::<Cast<i32, u8>>(),
+        (Bool, F32) => tile1::<Cast<u8, f32>>(),
+        (Bool, F64) => tile1::<Cast<u8, f64>>(),
+        (Bool, I32) => tile1::<Cast<u8, i32>>(),
+        (F32, F32) | (F64, F64) | (I32, I32) | (Bool, Bool) => return copy(operands, result),
+    })
 }

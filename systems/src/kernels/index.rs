@@ -1,10 +1,10 @@
 //! Gather and scatter: places that are data.
 
-use entigrad_components::{Attributes, DType, Element, Tensor, TensorError};
+use entigrad_components::{Attributes, DType, Element, TensorError};
 
+use super::opaque::{KernelCall, OperandView, ResultView};
 use super::wrong_dtype;
 use crate::error::RunError;
-use crate::ops::KernelCall;
 
 type Outcome = Result<(), RunError>;
 
@@ -19,7 +19,7 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn new(call: &KernelCall<'a>) -> Result<Self, RunError> {
-        let (x, indices) = (call.operands[0], call.operands[1]);
+        let (x, indices): (OperandView<'a>, OperandView<'a>) = (call.operands[0], call.operands[1]);
         let axis = match call.attributes {
             Attributes::Axis(axis) if usize::from(*axis) < x.shape().len() => usize::from(*axis),
             _ => return Err(TensorError::NoAxis { axis: 0, shape: x.shape().to_vec() }.into()),
@@ -49,8 +49,8 @@ impl<'a> Places<'a> {
 }
 
 /// Elements of x at the places of the indices.
-pub fn gather(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
-    fn typed<T: Element>(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
+pub fn gather(call: &KernelCall<'_>, out: &mut ResultView<'_>) -> Outcome {
+    fn typed<T: Element>(call: &KernelCall<'_>, out: &mut ResultView<'_>) -> Outcome {
         let x = call.operands[0].elements::<T>()?;
         let out = out.elements_mut::<T>()?;
         Places::new(call)?.visit(|position, place| out[position] = x[place])
@@ -64,10 +64,10 @@ pub fn gather(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
 }
 
 /// x with the updates added at the places of the indices.
-pub fn scatter_add(call: &KernelCall<'_>, out: &mut Tensor) -> Outcome {
+pub fn scatter_add(call: &KernelCall<'_>, out: &mut ResultView<'_>) -> Outcome {
     fn typed<T: Element>(
         call: &KernelCall<'_>,
-        out: &mut Tensor,
+        out: &mut ResultView<'_>,
         add: impl Fn(T::Repr, T::Repr) -> T::Repr,
     ) -> Outcome {
         let updates = call.operands[2].elements::<T>()?;

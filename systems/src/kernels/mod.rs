@@ -1,22 +1,27 @@
-//! Kernels: what computes. A kernel reads tensors and fills a buffer of the result's shape.
+//! Kernels: what computes, and what runs a program of them.
 //!
 //! *Invariants*: a kernel knows nothing of graphs or worlds; its result depends on dtypes, shapes and values alone, never on
-//! threads; sums are trees over the reduced extent alone.
+//! threads or tiles; sums are trees over the reduced extent alone; nothing here allocates once warm.
 
-mod contraction;
-mod elementwise;
-mod index;
-mod movement;
-mod reduction;
+pub mod access;
+pub mod elementwise;
+pub mod fold;
+mod fused;
+pub mod gemm;
+pub mod index;
+pub mod integer;
+pub mod lanes;
+pub mod math;
+pub mod memory;
+pub mod opaque;
+mod product;
+pub mod program;
+mod run;
+pub mod tile;
+pub mod view;
 
-pub use contraction::matmul;
-pub use elementwise::{
-    add, cast, copy, cos, cotangent_mul, div, equal, exp, less, less_equal, log, maximum, mul, neg, select, sin, sqrt,
-    sub, tanh,
-};
-pub use index::{gather, scatter_add};
-pub use movement::{broadcast, iota, transpose};
-pub use reduction::{max, sum};
+pub use opaque::{Kernel, KernelCall, OperandView, ResultView};
+pub use run::{RunFailure, Workspace};
 
 use entigrad_components::{DType, TensorError};
 

@@ -2,10 +2,10 @@
 
 use entigrad_components::{Attributes, DType, TensorSpec};
 
-use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Vjp};
+use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Vjp, Weight};
 use super::sample::{Sample, SampleOperand, floats, sample, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::{elementwise, integer};
 use crate::trace::Value;
 
 /// Two numbers of one dtype and shape to one of the same.
@@ -30,7 +30,7 @@ pub const ADD: OpRow = OpRow {
     name: "add",
     doc: "x + y; integers wrap.",
     derivative: Derivative::Rule(&[Some(|r| r.cotangent), Some(|r| r.cotangent)]),
-    lowering: Lowering::Kernel(kernels::add),
+    lowering: Lowering::Elementwise(elementwise::add, Weight::SIMPLE),
     ..BINARY
 };
 
@@ -39,7 +39,7 @@ pub const SUB: OpRow = OpRow {
     name: "sub",
     doc: "x - y; integers wrap.",
     derivative: Derivative::Rule(&[Some(|r| r.cotangent), Some(|r| -r.cotangent)]),
-    lowering: Lowering::Kernel(kernels::sub),
+    lowering: Lowering::Elementwise(elementwise::sub, Weight::SIMPLE),
     ..BINARY
 };
 
@@ -48,7 +48,7 @@ pub const MUL: OpRow = OpRow {
     name: "mul",
     doc: "x · y; integers wrap.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(1))), Some(|r| r.chain(r.x(0)))]),
-    lowering: Lowering::Kernel(kernels::mul),
+    lowering: Lowering::Elementwise(elementwise::mul, Weight::SIMPLE),
     ..BINARY
 };
 
@@ -61,7 +61,8 @@ pub const DIV: OpRow = OpRow {
         Some(|r| r.chain(r.x(1).literal(1.0) / r.x(1))),
         Some(|r| r.chain(-r.output / r.x(1))),
     ]),
-    lowering: Lowering::Kernel(kernels::div),
+    lowering: Lowering::Elementwise(elementwise::div, Weight::DIVISION),
+    fallback: Some(integer::div),
     ..BINARY
 };
 
@@ -75,7 +76,7 @@ pub const NEG: OpRow = OpRow {
         Ok(infer.operands[0].clone())
     },
     derivative: Derivative::Rule(&[Some(|r| -r.cotangent)]),
-    lowering: Lowering::Kernel(kernels::neg),
+    lowering: Lowering::Elementwise(elementwise::neg, Weight::SIMPLE),
     samples: || vec![sample(&[floats(&[2, 3], -2.0, 2.0)])],
     ..ROW
 };
@@ -86,7 +87,7 @@ pub const MAXIMUM: OpRow = OpRow {
     doc: "The greater of x and y; NaN where either is. At a tie two traced operands share the gradient evenly; against a \
           host number the tensor gets 0, the minimum-norm choice, so that relu'(0) = 0.",
     derivative: Derivative::Rule(&[Some(|r| maximum_rule(r, 0)), Some(|r| maximum_rule(r, 1))]),
-    lowering: Lowering::Kernel(kernels::maximum),
+    lowering: Lowering::Elementwise(elementwise::maximum, Weight::SIMPLE),
     samples: || {
         let tied = SampleOperand::Tied { shape: &[3], values: &[1.0, -2.0, 0.0] };
         vec![
@@ -98,12 +99,16 @@ pub const MAXIMUM: OpRow = OpRow {
     ..BINARY
 };
 
-/// The cotangent of one operand of a maximum. A NaN operand compares with nothing, and its weight is NaN.
+/// The cotangent of one operand of a maximum. A NaN operand compares with nothing, and its weight is NaN. Against a host number
+/// the rule looks at the output alone, so that the operand need not be kept.
 fn maximum_rule<'t>(r: &Vjp<'_, 't>, operand: usize) -> Value<'t> {
     let (mine, other) = (r.x(operand), r.x(1 - operand));
-    let tie = if other.is_number() { 0.0 } else { 0.5 };
-    let [one, zero, tie, nan] = [1.0, 0.0, tie, f64::NAN].map(|number| mine.literal(number));
-    let unless_greater = mine.less(other).select(zero, mine.equal(other).select(tie, nan));
+    let [one, zero, half, nan] = [1.0, 0.0, 0.5, f64::NAN].map(|number| mine.literal(number));
+    if other.is_number() {
+        let unless_greater = r.output.equal(other).select(zero, nan);
+        return r.chain(other.less(r.output).select(one, unless_greater));
+    }
+    let unless_greater = mine.less(other).select(zero, mine.equal(other).select(half, nan));
     r.chain(other.less(mine).select(one, unless_greater))
 }
 
@@ -118,7 +123,7 @@ pub const COTANGENT_MUL: OpRow = OpRow {
     },
     // For d the cotangent is c·g, which is 0 where g is 0 whatever c is; for g it is c·d, where g's mask has no say.
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(1))), Some(|r| r.x(0).cotangent_mul(r.cotangent))]),
-    lowering: Lowering::Kernel(kernels::cotangent_mul),
+    lowering: Lowering::Elementwise(elementwise::cotangent_mul, Weight::SIMPLE),
     ..BINARY
 };
 
@@ -133,7 +138,7 @@ pub const CAST: OpRow = OpRow {
         _ => Err(OpError::Malformed("a cast needs a dtype")),
     },
     derivative: Derivative::Rule(&[Some(|r| r.cotangent.cast(r.x(0).dtype()))]),
-    lowering: Lowering::Kernel(kernels::cast),
+    lowering: Lowering::Elementwise(elementwise::cast, Weight::SIMPLE),
     samples: || vec![sample_with(&[floats(&[2, 3], -2.0, 2.0)], Attributes::DType(DType::F64))],
     ..ROW
 };

@@ -2,10 +2,10 @@
 
 use entigrad_components::{DType, TensorSpec};
 
-use super::row::{Derivative, Infer, Lowering, OpRow, ROW};
+use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Weight};
 use super::sample::{SampleOperand, floats, sample};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::elementwise;
 
 /// Two operands of one dtype and shape to truth values.
 const COMPARISON: OpRow = OpRow {
@@ -30,7 +30,7 @@ fn truth_values_of_numbers(infer: &mut Infer<'_>) -> Result<TensorSpec, OpError>
 pub const EQUAL: OpRow = OpRow {
     name: "equal",
     doc: "Whether x = y; NaN equals nothing. Takes truth values too.",
-    lowering: Lowering::Kernel(kernels::equal),
+    lowering: Lowering::Elementwise(elementwise::equal, Weight::SIMPLE),
     ..COMPARISON
 };
 
@@ -39,7 +39,7 @@ pub const LESS: OpRow = OpRow {
     name: "less",
     doc: "Whether x < y; false where either is NaN.",
     infer: truth_values_of_numbers,
-    lowering: Lowering::Kernel(kernels::less),
+    lowering: Lowering::Elementwise(elementwise::less, Weight::SIMPLE),
     ..COMPARISON
 };
 
@@ -48,7 +48,7 @@ pub const LESS_EQUAL: OpRow = OpRow {
     name: "less_equal",
     doc: "Whether x ≤ y; false where either is NaN.",
     infer: truth_values_of_numbers,
-    lowering: Lowering::Kernel(kernels::less_equal),
+    lowering: Lowering::Elementwise(elementwise::less_equal, Weight::SIMPLE),
     ..COMPARISON
 };
 
@@ -72,7 +72,7 @@ pub const SELECT: OpRow = OpRow {
         Some(|r| r.x(0).select(r.cotangent, r.cotangent.zeros_like())),
         Some(|r| r.x(0).select(r.cotangent.zeros_like(), r.cotangent)),
     ]),
-    lowering: Lowering::Kernel(kernels::select),
+    lowering: Lowering::Elementwise(elementwise::select, Weight::SIMPLE),
     samples: || {
         let condition = SampleOperand::Bools { shape: &[2, 3] };
         vec![sample(&[condition, floats(&[2, 3], -1.0, 1.0), floats(&[2, 3], -1.0, 1.0)])]

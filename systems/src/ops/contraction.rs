@@ -5,7 +5,7 @@ use entigrad_components::{Attributes, TensorSpec};
 use super::row::{Derivative, Lowering, OpRow, ROW, Vjp};
 use super::sample::{floats, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::integer;
 
 /// The product of two matrices.
 pub const MATMUL: OpRow = OpRow {
@@ -46,7 +46,8 @@ pub const MATMUL: OpRow = OpRow {
             }
         }),
     ]),
-    lowering: Lowering::Kernel(kernels::matmul),
+    lowering: Lowering::Product,
+    fallback: Some(integer::matmul),
     samples: || {
         let (a, a_transposed) = (floats(&[2, 3], -1.0, 1.0), floats(&[3, 2], -1.0, 1.0));
         let (b, b_transposed) = (floats(&[3, 4], -1.0, 1.0), floats(&[4, 3], -1.0, 1.0));

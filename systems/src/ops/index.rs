@@ -5,7 +5,7 @@ use entigrad_components::{Attributes, DType, TensorSpec};
 use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Vjp};
 use super::sample::{SampleOperand, floats, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::index;
 
 fn axis(attributes: &Attributes) -> Result<usize, OpError> {
     match attributes {
@@ -48,7 +48,7 @@ pub const GATHER: OpRow = OpRow {
         Ok(infer.operands[1].with_dtype(infer.operands[0].dtype))
     },
     derivative: Derivative::Rule(&[Some(|r| r.x(0).zeros_like().scatter_add(r.x(1), r.cotangent, rule_axis(r))), None]),
-    lowering: Lowering::Kernel(kernels::gather),
+    lowering: Lowering::Kernel(index::gather),
     samples: || {
         let indices = SampleOperand::Indices { shape: &[2, 5], bound: 3 };
         let rows = SampleOperand::Indices { shape: &[4, 3], bound: 2 };
@@ -77,7 +77,7 @@ pub const SCATTER_ADD: OpRow = OpRow {
         Ok(TensorSpec::clone(infer.operands[0]))
     },
     derivative: Derivative::Rule(&[Some(|r| r.cotangent), None, Some(|r| r.cotangent.gather(r.x(1), rule_axis(r)))]),
-    lowering: Lowering::Kernel(kernels::scatter_add),
+    lowering: Lowering::Kernel(index::scatter_add),
     samples: || {
         let indices = SampleOperand::Indices { shape: &[2, 5], bound: 3 };
         vec![sample_with(&[floats(&[2, 3], -1.0, 1.0), indices, floats(&[2, 5], -1.0, 1.0)], Attributes::Axis(1))]

@@ -13,7 +13,8 @@ mod shape;
 mod state;
 mod transcendental;
 
-pub use row::{Derivative, Infer, Kernel, KernelCall, Lowering, OpRow, OperandRule, ROW, Vjp};
+pub use crate::kernels::opaque::{Kernel, KernelCall, OperandView, ResultView};
+pub use row::{Derivative, Infer, Lowering, OpRow, OperandRule, ROW, Vjp, Weight};
 pub use sample::{Sample, SampleOperand};
 pub use shape::broadcast_dims;
 
@@ -89,6 +90,12 @@ impl Default for OpTable {
     }
 }
 
+impl std::fmt::Debug for OpTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OpTable({} rows)", self.rows.len())
+    }
+}
+
 impl OpTable {
     /// The row of an id.
     pub fn row(&self, id: OpId) -> Option<&OpRow> {
@@ -123,7 +130,7 @@ impl OpTable {
         if self.rows.len() >= usize::from(POISON.0) {
             return refused("the table is full");
         }
-        if !matches!(row.lowering, Lowering::Kernel(_)) {
+        if matches!(row.lowering, Lowering::Source | Lowering::Assign | Lowering::Inlined) {
             return refused("it has no kernel");
         }
         if let Derivative::Rule(rules) = row.derivative

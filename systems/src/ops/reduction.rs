@@ -5,7 +5,7 @@ use entigrad_components::{Attributes, Axes, DType, Dim, Dims, TensorSpec};
 use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Vjp};
 use super::sample::{Sample, SampleOperand, floats, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::fold;
 use crate::trace::Value;
 
 const REDUCTION: OpRow = OpRow { arity: Some(1), infer: without_axes, samples: over_axes, ..ROW };
@@ -60,7 +60,7 @@ pub const SUM: OpRow = OpRow {
     name: "sum",
     doc: "The sum over axes; 0 over none. Summed as a tree that depends on the reduced extent alone; integers wrap.",
     derivative: Derivative::Rule(&[Some(|r| spread(r, r.cotangent))]),
-    lowering: Lowering::Kernel(kernels::sum),
+    lowering: Lowering::Fold(fold::sum),
     ..REDUCTION
 };
 
@@ -88,7 +88,7 @@ pub const MAX: OpRow = OpRow {
         // Without any greatest element (NaN) the count is 0, and 0/0 carries the NaN on.
         spread(r, r.cotangent).cotangent_mul(is_greatest.cast(x.dtype()) / spread(r, count))
     })]),
-    lowering: Lowering::Kernel(kernels::max),
+    lowering: Lowering::Fold(fold::max),
     samples: || {
         let mut samples = over_axes();
         let tied = SampleOperand::Tied { shape: &[2, 3], values: &[2.0, 2.0, 1.0, -1.0, -1.0, -1.0] };

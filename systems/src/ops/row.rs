@@ -4,10 +4,14 @@
 //! sample it. Adding an op is adding a row; the sweep then tests it without an edit. Fields that later passes need (a
 //! batching rule) are added to [`OpRow`] with a default in [`ROW`], so that no row has to change.
 
-use entigrad_components::{Attributes, DType, Dim, Dims, Tensor, TensorSpec};
+use entigrad_components::{Attributes, DType, Dim, Dims, TensorSpec};
 
 use super::sample::Sample;
-use crate::error::{OpError, RunError};
+use crate::error::OpError;
+use crate::kernels::elementwise::SelectTile;
+use crate::kernels::fold::SelectFold;
+use crate::kernels::opaque::Kernel;
+use crate::kernels::view::SelectView;
 use crate::trace::Value;
 
 /// One op.
@@ -25,6 +29,8 @@ pub struct OpRow {
     pub derivative: Derivative,
     /// What the planner makes of it.
     pub lowering: Lowering,
+    /// The op's own kernel for element types that the lowering has nothing for.
+    pub fallback: Option<Kernel>,
     /// Points at which tests may sample it; a row with a kernel has some.
     pub samples: fn() -> Vec<Sample>,
 }
@@ -37,6 +43,7 @@ pub const ROW: OpRow = OpRow {
     infer: |_| Err(OpError::Malformed("this row has no shape rule")),
     derivative: Derivative::NotYet,
     lowering: Lowering::Source,
+    fallback: None,
     samples: Vec::new,
 };
 
@@ -87,7 +94,15 @@ impl<'t> Vjp<'_, 't> {
 pub enum Lowering {
     /// The planner or the caller provides it: inputs, captures, numbers, reads.
     Source,
-    /// A kernel that writes the result into a buffer.
+    /// One result an element, operands and result of one shape: fused with its neighbours. What an element takes, roughly.
+    Elementwise(SelectTile, Weight),
+    /// Elements of its operand in another order or number: nothing is moved.
+    View(SelectView),
+    /// A reduction over the axes that the attributes list, which ends what is fused.
+    Fold(SelectFold),
+    /// A matrix product, whose flags say which operand lies transposed.
+    Product,
+    /// A kernel of its own.
     Kernel(Kernel),
     /// Writes a variable.
     Assign,
@@ -95,15 +110,17 @@ pub enum Lowering {
     Inlined,
 }
 
-/// Computes one op: reads operands, fills `out`, which has the result's dtype and shape and holds zeros.
-pub type Kernel = fn(&KernelCall<'_>, &mut Tensor) -> Result<(), RunError>;
+/// What an elementwise op takes for an `f32`, in picoseconds: what decides whether a value is stored or computed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight(pub u32);
 
-/// What a kernel is given. Dims in attributes are settled by then: the shape of the result says them.
-pub struct KernelCall<'a> {
-    /// The operands.
-    pub operands: &'a [&'a Tensor],
-    /// The op's attributes.
-    pub attributes: &'a Attributes,
+impl Weight {
+    /// An addition, a comparison, a choice.
+    pub const SIMPLE: Self = Self(100);
+    /// A division, a root.
+    pub const DIVISION: Self = Self(300);
+    /// A transcendental function.
+    pub const TRANSCENDENTAL: Self = Self(500);
 }
 
 /// What a shape rule is given, and where it puts what must hold at the call.

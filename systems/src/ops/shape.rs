@@ -5,7 +5,7 @@ use entigrad_components::{Attributes, Axes, Dim, Dims, TensorSpec};
 use super::row::{Derivative, Infer, Lowering, OpRow, ROW};
 use super::sample::{floats, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::view;
 
 fn target(infer: &Infer<'_>) -> Result<Dims, OpError> {
     match infer.attributes {
@@ -32,7 +32,7 @@ pub const RESHAPE: OpRow = OpRow {
         Ok(TensorSpec { dtype: from.dtype, dims: into })
     },
     derivative: Derivative::Rule(&[Some(|r| r.cotangent.reshape(r.x(0).spec().dims))]),
-    lowering: Lowering::Kernel(kernels::copy),
+    lowering: Lowering::View(view::reshape),
     samples: || {
         vec![
             sample_with(&[floats(&[2, 3], -1.0, 1.0)], dims(&[3, 2, 1])),
@@ -67,7 +67,7 @@ pub const TRANSPOSE: OpRow = OpRow {
         };
         r.cotangent.transpose(&inverse)
     })]),
-    lowering: Lowering::Kernel(kernels::transpose),
+    lowering: Lowering::View(view::transpose),
     samples: || {
         let permutation = |axes: &[u8]| Attributes::Axes(axes.into());
         vec![
@@ -109,7 +109,7 @@ pub const BROADCAST: OpRow = OpRow {
         let axes: Vec<usize> = (0..into.len()).filter(|axis| is_repeated(*axis)).collect();
         r.cotangent.sum_over(&axes).reshape(from)
     })]),
-    lowering: Lowering::Kernel(kernels::broadcast),
+    lowering: Lowering::View(view::broadcast),
     samples: || {
         vec![
             sample_with(&[floats(&[3, 1], -1.0, 1.0)], dims(&[2, 3, 4])),

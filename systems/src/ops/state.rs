@@ -5,7 +5,7 @@ use entigrad_components::{Attributes, DType, Dim, TensorSpec};
 use super::row::{Derivative, Infer, Lowering, OpRow, ROW};
 use super::sample::{floats, sample, sample_with};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::{integer, view};
 
 /// The spec of a source, an assign or a call is known where the trace puts it in, so no rule infers it, and nobody can emit
 /// one otherwise.
@@ -51,7 +51,7 @@ pub const IOTA: OpRow = OpRow {
         _ => Err(OpError::Malformed("iota needs the dims of one axis")),
     },
     derivative: Derivative::Zero,
-    lowering: Lowering::Kernel(kernels::iota),
+    lowering: Lowering::Kernel(integer::iota),
     samples: || vec![sample_with(&[], Attributes::Dims([Dim::Known(4)].into_iter().collect()))],
     ..ROW
 };
@@ -93,7 +93,7 @@ pub const STOP_GRADIENT: OpRow = OpRow {
     arity: Some(1),
     infer: same_as_operand,
     derivative: Derivative::Stop,
-    lowering: Lowering::Kernel(kernels::copy),
+    lowering: Lowering::View(view::reshape),
     samples: || vec![sample(&[floats(&[2, 3], -1.0, 1.0)])],
     ..ROW
 };

@@ -2,10 +2,10 @@
 
 use entigrad_components::TensorSpec;
 
-use super::row::{Derivative, Infer, Lowering, OpRow, ROW};
+use super::row::{Derivative, Infer, Lowering, OpRow, ROW, Weight};
 use super::sample::{floats, sample};
 use crate::error::OpError;
-use crate::kernels;
+use crate::kernels::elementwise;
 
 /// One floating point operand to a result of its spec.
 const UNARY: OpRow = OpRow { arity: Some(1), infer: one_float, samples: around_zero, ..ROW };
@@ -28,7 +28,7 @@ pub const EXP: OpRow = OpRow {
     name: "exp",
     doc: "eˣ.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.output))]),
-    lowering: Lowering::Kernel(kernels::exp),
+    lowering: Lowering::Elementwise(elementwise::exp, Weight::TRANSCENDENTAL),
     ..UNARY
 };
 
@@ -42,7 +42,7 @@ pub const LOG: OpRow = OpRow {
         let reciprocal = x.literal(1.0) / x;
         r.chain(x.less(x.zeros_like()).select(r.output / x, reciprocal))
     })]),
-    lowering: Lowering::Kernel(kernels::log),
+    lowering: Lowering::Elementwise(elementwise::log, Weight::TRANSCENDENTAL),
     samples: || vec![sample(&[floats(&[2, 3], 0.5, 3.0)])],
     ..UNARY
 };
@@ -52,7 +52,7 @@ pub const SIN: OpRow = OpRow {
     name: "sin",
     doc: "sin x, x in radians.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.x(0).cos()))]),
-    lowering: Lowering::Kernel(kernels::sin),
+    lowering: Lowering::Elementwise(elementwise::sin, Weight::TRANSCENDENTAL),
     ..UNARY
 };
 
@@ -61,7 +61,7 @@ pub const COS: OpRow = OpRow {
     name: "cos",
     doc: "cos x, x in radians.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(-r.x(0).sin()))]),
-    lowering: Lowering::Kernel(kernels::cos),
+    lowering: Lowering::Elementwise(elementwise::cos, Weight::TRANSCENDENTAL),
     ..UNARY
 };
 
@@ -70,7 +70,7 @@ pub const TANH: OpRow = OpRow {
     name: "tanh",
     doc: "The hyperbolic tangent.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.output.literal(1.0) - r.output * r.output))]),
-    lowering: Lowering::Kernel(kernels::tanh),
+    lowering: Lowering::Elementwise(elementwise::tanh, Weight::TRANSCENDENTAL),
     ..UNARY
 };
 
@@ -79,7 +79,7 @@ pub const SQRT: OpRow = OpRow {
     name: "sqrt",
     doc: "The square root; NaN below 0. Its gradient at 0 is +inf, the one-sided truth.",
     derivative: Derivative::Rule(&[Some(|r| r.chain(r.output.literal(0.5) / r.output))]),
-    lowering: Lowering::Kernel(kernels::sqrt),
+    lowering: Lowering::Elementwise(elementwise::sqrt, Weight::DIVISION),
     samples: || vec![sample(&[floats(&[2, 3], 0.5, 3.0)])],
     ..UNARY
 };

@@ -188,9 +188,9 @@ pub fn optimize(world: &mut World, optimizer: Entity, variables: &[Entity]) -> R
     }
     gradients.sort_by_key(|(index, variable, _)| (*index, *variable));
     gradients.dedup_by_key(|(_, variable, _)| *variable);
-    let jobs = update_jobs(world, optimizer, &gradients)?;
+    let mut jobs = update_jobs(world, optimizer, &gradients)?;
     // Compute and commit.
-    let outcomes = execute(world, &jobs);
+    let outcomes = execute(world, &mut jobs);
     let mut failed = None;
     for ((_, variable, _), outcome) in gradients.iter().zip(outcomes) {
         match outcome {
@@ -214,7 +214,7 @@ fn update_jobs(
         let inputs = vec![gradient.clone()];
         let instance = instance_for(world, concrete, &inputs)?;
         let variables = bind_with_state(world, &instance.skeleton, &[*variable], optimizer)?;
-        jobs.push(Job { instance, inputs, variables });
+        jobs.push(Job::new(instance, inputs, variables));
     }
     Ok(jobs)
 }

@@ -2,30 +2,27 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{Dim, FunctionName, Kind, Scalar, SymbolValues, Tensor, TensorSpec};
+use entigrad_components::{Dim, FunctionName, Kind, SymbolValues, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-use super::{BufferId, INSTANCE_COUNT_MAX, Plans, Skeleton, Source};
-use crate::error::{Error, Length, spec_list};
+use super::compile::compile;
+use super::values::values;
+use super::{INSTANCE_COUNT_MAX, PlanError, Plans, Skeleton};
+use crate::error::{Error, Length, RunError, spec_list};
+use crate::graph::Node;
+use crate::kernels::program::{Program, Shape};
 use crate::names;
-
-/// A rough guess of what an instruction takes besides its elements.
-const INSTRUCTION_NANOSECONDS: usize = 100;
 
 /// A plan that can run.
 #[derive(Debug)]
 pub struct Instance {
-    /// The program.
+    /// What holds for all lengths.
     pub skeleton: Arc<Skeleton>,
     /// What the symbols stand for.
     pub symbols: SymbolValues,
-    /// The shape of each buffer.
-    pub shapes: Vec<SmallVec<[usize; 4]>>,
-    /// The lengths that the program computes with.
-    pub lengths: Vec<(BufferId, Tensor)>,
-    /// A rough guess of what one run takes.
-    pub work_nanoseconds: usize,
+    /// The program.
+    pub program: Program,
 }
 
 /// The instance of the plan of `concrete` for these inputs: found, or made.
@@ -59,15 +56,15 @@ pub fn instance_for(world: &mut World, concrete: Entity, inputs: &[Tensor]) -> R
 
 /// Checks inputs whose dims are all known.
 fn check_known(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<(), Error> {
-    let fits = inputs.len() == skeleton.inputs.len()
-        && inputs.iter().zip(&skeleton.inputs).all(|(input, spec)| input.fits(spec));
+    let fits = inputs.len() == skeleton.graph.inputs.len()
+        && inputs.iter().zip(&skeleton.graph.inputs).all(|(input, spec)| input.fits(spec));
     if fits { Ok(()) } else { Err(misfit(skeleton, inputs)) }
 }
 
 fn misfit(skeleton: &Skeleton, inputs: &[Tensor]) -> Error {
     Error::Arguments {
-        function: skeleton.name.clone(),
-        wanted: spec_list(&skeleton.inputs),
+        function: skeleton.graph.name.clone(),
+        wanted: spec_list(&skeleton.graph.inputs),
         given: spec_list(inputs.iter().map(Tensor::spec)),
     }
 }
@@ -75,20 +72,21 @@ fn misfit(skeleton: &Skeleton, inputs: &[Tensor]) -> Error {
 /// What the symbols stand for, given the inputs.
 fn bind(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<SymbolValues, Error> {
     let mut symbols = SymbolValues::default();
-    let fits = inputs.len() == skeleton.inputs.len()
+    let fits = inputs.len() == skeleton.graph.inputs.len()
         && inputs
             .iter()
-            .zip(&skeleton.inputs)
+            .zip(&skeleton.graph.inputs)
             .all(|(input, spec)| input.dtype() == spec.dtype && input.shape().len() == spec.rank());
     if !fits {
         return Err(misfit(skeleton, inputs));
     }
-    let pairs =
-        || inputs.iter().zip(&skeleton.inputs).flat_map(|(input, spec)| input.shape().iter().zip(spec.dims.iter()));
+    let pairs = || {
+        inputs.iter().zip(&skeleton.graph.inputs).flat_map(|(input, spec)| input.shape().iter().zip(spec.dims.iter()))
+    };
     for (length, dim) in pairs() {
         let Some(symbol) = dim.as_symbol() else { continue };
         symbols.bind(symbol, *length).map_err(|first| Error::SymbolConflict {
-            function: skeleton.name.clone(),
+            function: skeleton.graph.name.clone(),
             symbol: symbol.clone(),
             first,
             second: *length,
@@ -101,12 +99,12 @@ fn bind(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<SymbolValues, Error> {
 }
 
 fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instance, Error> {
-    for constraint in &skeleton.constraints {
+    for constraint in &skeleton.graph.constraints {
         let length = |dim: &Dim| Length(dim.evaluate(&symbols));
         let (left_length, right_length) = (length(&constraint.left), length(&constraint.right));
         if left_length.0.is_none() || left_length != right_length {
             return Err(Error::Constraint {
-                function: skeleton.name.clone(),
+                function: skeleton.graph.name.clone(),
                 op: constraint.op,
                 origin: constraint.origin,
                 left: constraint.left.clone(),
@@ -116,20 +114,23 @@ fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instan
             });
         }
     }
-    let no_length = || Error::invalid(format!("function `{}` has a dim that is no length here", skeleton.name));
-    let shape = |spec: &TensorSpec| spec.dims.evaluate(&symbols).map(SmallVec::from_vec).ok_or_else(no_length);
-    let shapes = skeleton.buffers.iter().map(shape).collect::<Result<Vec<SmallVec<[usize; 4]>>, _>>()?;
-    let elements = shapes.iter().map(|shape| shape.iter().fold(1_usize, |count, length| count.saturating_mul(*length)));
-    let work_nanoseconds =
-        elements.fold(0_usize, |work, elements| work.saturating_add(elements).saturating_add(INSTRUCTION_NANOSECONDS));
-    let mut lengths = Vec::new();
-    for (buffer, source) in &skeleton.sources {
-        if let Source::Length(dim, dtype) = source {
-            let length = dim.evaluate(&symbols).ok_or_else(no_length)?;
-            lengths.push((*buffer, Tensor::scalar(Scalar::from_f64(length as f64, *dtype))));
-        }
-    }
-    Ok(Instance { skeleton: skeleton.clone(), symbols, shapes, lengths, work_nanoseconds })
+    let graph = &*skeleton.graph;
+    let no_length = || Error::invalid(format!("function `{}` has a dim that is no length here", graph.name));
+    let shape = |node: &Node| node.spec.dims.evaluate(&symbols).map(SmallVec::from_vec).ok_or_else(no_length);
+    let shapes = graph.nodes.iter().map(shape).collect::<Result<Vec<Shape>, _>>()?;
+    let program = program(skeleton, shapes, &symbols).map_err(|error| Error::Run {
+        function: graph.name.clone(),
+        op: skeleton.table.name(graph.nodes[error.node].op),
+        origin: graph.nodes[error.node].origin,
+        cause: error.cause,
+    })?;
+    Ok(Instance { skeleton: skeleton.clone(), symbols, program })
+}
+
+fn program(skeleton: &Skeleton, shapes: Vec<Shape>, symbols: &SymbolValues) -> Result<Program, PlanError> {
+    let length = |dim: &Dim| dim.evaluate(symbols).ok_or(RunError::Misused("a length is no number here"));
+    let values = values(&skeleton.table, &skeleton.graph, shapes, length)?;
+    compile(&skeleton.table, &skeleton.graph, &values)
 }
 
 /// The name of a function that lives, or that is remembered.

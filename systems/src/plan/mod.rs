@@ -1,30 +1,31 @@
 //! The plan pass: a concrete's ops become a linear program on buffers.
 //!
-//! A plan is a skeleton, which holds for all lengths, and an instance for each set of lengths it was called with: an
-//! instance only settles the shapes. The skeleton's instructions are in program order.
-//! *Place left*: fusion and memory layout come between [`lower`] and the instructions; a fused group, a matrix product, a
-//! loop are further kinds of [`Work`].
+//! A plan is a skeleton, which holds for all lengths, and an instance for each set of lengths that it was called with: a
+//! program that is compiled when they are first met. Within one, every length is a number.
 
+mod compile;
+mod effects;
+mod factor;
+mod fuse;
+mod groups;
 mod instance;
-mod lower;
+mod layout;
+mod registers;
+mod stored;
+mod values;
 
 pub(crate) use instance::function_name;
 pub use instance::{Instance, instance_for};
-pub use lower::lower;
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::function::Constraint;
-use entigrad_components::{
-    Attributes, DType, Dim, Origin, OutputSkeleton, Tensor, TensorSpec, WeakReference, WeakSource,
-};
-use smallvec::SmallVec;
+use entigrad_components::{TensorSpec, WeakReference, WeakSource};
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, RunError};
 use crate::graph::{Graph, collect, flatten};
-use crate::ops::{Kernel, OpTable};
+use crate::ops::OpTable;
 use crate::parallel;
 use crate::simplify::simplified;
 
@@ -33,17 +34,6 @@ pub const INSTANCE_COUNT_MAX: usize = 64;
 
 /// A rough guess of what a node takes.
 const NODE_NANOSECONDS: usize = 200;
-
-/// The place of a buffer in a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BufferId(pub u32);
-
-impl BufferId {
-    /// As an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The plan of a concrete. Written by the plan pass; read at each call; removed by the sweep when a captured variable dies.
 #[derive(Component, Clone, Debug)]
@@ -54,76 +44,49 @@ pub struct Plans {
     pub instances: Vec<Arc<Instance>>,
 }
 
-/// A linear program on buffers.
+/// A flat graph, and what a call has to know of it.
 #[derive(Debug)]
 pub struct Skeleton {
-    /// The function's name, for messages.
-    pub name: Arc<str>,
-    /// Dtype and dims of the inputs.
-    pub inputs: Vec<TensorSpec>,
-    /// What each buffer holds.
-    pub buffers: Vec<TensorSpec>,
-    /// What is in some buffers before anything runs.
-    pub sources: Vec<(BufferId, Source)>,
-    /// The program.
-    pub instructions: Vec<Instruction>,
-    /// The buffers that are the outputs.
-    pub outputs: Vec<BufferId>,
-    /// The outputs' structure.
-    pub output_skeleton: OutputSkeleton,
-    /// Variables that it reads or writes.
-    pub weak: Vec<WeakReference>,
+    /// The rows of its ops.
+    pub table: OpTable,
+    /// The graph: without calls, simplified.
+    pub graph: Arc<Graph>,
     /// The variables, where each is one captured entity: then no call has to look them up.
     pub captured: Option<Arc<[Entity]>>,
     /// Functions whose bodies it runs.
     pub functions: Vec<Entity>,
-    /// Whether gradients of variables were taken on the way.
-    pub takes_gradients: bool,
-    /// Lengths that must agree.
-    pub constraints: Vec<Constraint>,
     /// Whether any length is known only at a call.
     pub has_symbols: bool,
 }
 
-/// What is in a buffer before anything runs.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// A leaf of the arguments.
-    Input(u32),
-    /// A tensor of the plan's own: a capture or a number.
-    Constant(Tensor),
-    /// A length.
-    Length(Dim, DType),
-    /// A variable's value when the call begins.
-    Variable(u32),
+impl Skeleton {
+    /// Of a flat graph.
+    pub fn new(table: &OpTable, graph: Arc<Graph>) -> Self {
+        let is_symbolic = |spec: &TensorSpec| spec.dims.iter().any(|dim| dim.known().is_none());
+        let mut specs = graph.inputs.iter().chain(graph.nodes.iter().map(|node| &node.spec));
+        let has_symbols = specs.any(is_symbolic) || !graph.constraints.is_empty();
+        let (captured, functions) = (captured(&graph.weak), graph.functions());
+        Self { table: table.clone(), graph, captured, functions, has_symbols }
+    }
+
+    /// The function's name, for messages.
+    pub fn name(&self) -> &Arc<str> {
+        &self.graph.name
+    }
+
+    /// Variables that it reads or writes.
+    pub fn weak(&self) -> &[WeakReference] {
+        &self.graph.weak
+    }
 }
 
-/// One step of the program.
-#[derive(Clone, Debug)]
-pub struct Instruction {
-    /// What it does.
-    pub work: Work,
-    /// What it reads.
-    pub operands: SmallVec<[BufferId; 3]>,
-    /// What it writes.
-    pub result: BufferId,
-    /// What its op is called, for messages.
-    pub op: &'static str,
-    /// Attributes of its op.
-    pub attributes: Attributes,
-    /// Where its op was written, for messages.
-    pub origin: Origin,
-    /// Which of the first 64 operands nobody reads after it, a bit each.
-    pub released: u64,
-}
-
-/// What an instruction does.
-#[derive(Clone, Copy, Debug)]
-pub enum Work {
-    /// One op by its kernel.
-    Opaque(Kernel),
-    /// Gives the variable at a place a new value.
-    Assign(u32),
+/// A node that cannot be planned for these lengths, and why.
+#[derive(Debug)]
+pub(crate) struct PlanError {
+    /// Its place in the graph.
+    pub node: usize,
+    /// Why.
+    pub cause: RunError,
 }
 
 /// Gives every concrete of `concretes` that has none a plan; what went wrong, in their order.
@@ -159,7 +122,7 @@ fn skeleton(table: &OpTable, graph: &Arc<Graph>) -> Skeleton {
     } else {
         Arc::new(simplified(Arc::unwrap_or_clone(flatten(graph))))
     };
-    lower(table, &flat)
+    Skeleton::new(table, flat)
 }
 
 /// The variables of `weak`, where each is one captured entity.

@@ -1,6 +1,6 @@
 //! Every row of the op table is right at its samples, and a wrong row is found out.
 
-use entigrad::systems::ops::{self, Derivative, Lowering, OpRow, OpTable};
+use entigrad::systems::ops::{self, Derivative, Lowering, OpRow, OpTable, Weight};
 use entigrad_components::OpId;
 use entigrad_tests::sweep::{sweep, sweep_row};
 use std::collections::HashSet;
@@ -82,7 +82,7 @@ fn a_rule_that_is_not_linear_in_the_cotangent_is_found_out() {
 
 #[test]
 fn a_kernel_of_another_function_is_found_out() {
-    let kernel = Lowering::Kernel(entigrad::systems::kernels::sin);
+    let kernel = Lowering::Elementwise(entigrad::systems::kernels::elementwise::sin, Weight::SIMPLE);
     assert_found_out(ops::COS, |row| OpRow { lowering: kernel, ..row });
 }
 

@@ -1,10 +1,12 @@
-//! Random graphs: simplified equals original, and gradients agree with differences.
+//! Random graphs: planned and simplified equals plain, and gradients agree with differences.
 
 use entigrad::prelude::*;
-use entigrad::systems::graph;
+use entigrad::systems::graph::{self, Graph};
 use entigrad::systems::ops::OpTable;
 use entigrad::systems::simplify::simplified;
+use entigrad_tests::interpreter::{Dense, interpret};
 use entigrad_tests::random::Random;
+use std::sync::Arc;
 
 /// A program of so many ops on `[2, 3]` values, the same for one seed.
 fn program<'t>(seed: u64, op_count: usize, leaves: &[Value<'t>]) -> Value<'t> {
@@ -36,8 +38,8 @@ fn point(seed: u64) -> Vec<Tensor> {
 }
 
 #[test]
-fn simplifying_a_random_graph_changes_no_bit_of_its_value_or_gradient() {
-    for seed in 0..40 {
+fn a_planned_random_graph_gives_the_bits_of_the_plain_interpreter() {
+    for seed in 0..200 {
         let mut engine = Engine::new();
         let f = engine.function::<Vec<Tensor>, Tensor>("f", move |_, x| program(seed, 40, &x));
         let gradient = engine.value_and_gradient_of_arguments(f).unwrap();
@@ -46,20 +48,21 @@ fn simplifying_a_random_graph_changes_no_bit_of_its_value_or_gradient() {
         let graph = graph::collect(engine.world(), concrete.entity).unwrap();
         // The committed graph is simplified already; doing it again finds nothing.
         assert_eq!(simplified((*graph).clone()).nodes.len(), graph.nodes.len());
-        // The same without Simplify: trace and derive again, and run the draft as it is.
-        let (raw_value, raw_slopes) = raw(&mut engine, f, point(seed));
-        assert_eq!(value.bytes(), raw_value.bytes());
-        for (slope, raw_slope) in slopes.iter().zip(&raw_slopes) {
-            assert_eq!(slope.bytes(), raw_slope.bytes());
+        // Traced and derived again, and run op by op without being simplified.
+        for graph in [graph, unsimplified(&mut engine, f, point(seed))] {
+            let plain = interpret(&OpTable::default(), &graph, &point(seed));
+            let outputs = [&value].into_iter().chain(&slopes);
+            for (place, (output, node)) in outputs.zip(&graph.outputs).enumerate() {
+                let (planned, plain) = (Dense::of(output), &plain[node.index()]);
+                assert_eq!(planned.elements, plain.elements, "seed {seed}, output {place}");
+            }
         }
     }
 }
 
-/// Value and gradient of `f` by a plan of the unsimplified graph.
-fn raw(engine: &mut Engine, f: Function<Vec<Tensor>, Tensor>, point: Vec<Tensor>) -> (Tensor, Vec<Tensor>) {
-    use entigrad::systems::execute::{Job, execute_one};
+/// The graph of value and gradient of `f` as it is derived.
+fn unsimplified(engine: &mut Engine, f: Function<Vec<Tensor>, Tensor>, point: Vec<Tensor>) -> Arc<Graph> {
     use entigrad::systems::gradient::{Derivation, Sources, derive};
-    use entigrad::systems::plan::{Plans, instance_for, lower};
     use entigrad::systems::structure::Flattened;
     use entigrad::systems::trace;
     engine.world_mut().get_mut::<entigrad::components::FunctionCache>(f.entity).unwrap().0.clear();
@@ -68,15 +71,8 @@ fn raw(engine: &mut Engine, f: Function<Vec<Tensor>, Tensor>, point: Vec<Tensor>
     let request = trace::Request { function: f.entity, key, models: parts.models };
     let concrete = trace::trace(engine.world_mut(), &[request]).remove(0).unwrap();
     let draft = graph::collect(engine.world(), concrete).unwrap();
-    let table = OpTable::default();
-    let derived = derive(&table, &draft, &Derivation::ValueAndGradient(Sources::Arguments), "raw".into()).unwrap();
-    let plans = Plans { skeleton: lower(&table, &derived).into(), instances: Vec::new() };
-    let scratch = engine.world_mut().spawn(plans).id();
-    let instance = instance_for(engine.world_mut(), scratch, &parts.leaves).unwrap();
-    let job = Job { instance, inputs: parts.leaves, variables: [].into() };
-    let mut outputs = execute_one(engine.world_mut(), &job).unwrap();
-    let slopes = outputs.split_off(1);
-    (outputs.remove(0), slopes)
+    let derivation = Derivation::ValueAndGradient(Sources::Arguments);
+    derive(&OpTable::default(), &draft, &derivation, "unsimplified".into()).unwrap().into()
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn other_values_of_one_dtype_and_shape_trace_nothing() {
     let mut engine = Engine::new();
     let f = engine.function::<Tensor, Tensor>("f", |_, x| x.exp());
     for value in [0.0_f64, 1.0, -3.0] {
-        assert_eq!(engine.call(f, Tensor::from(value)).unwrap().item::<f64>().unwrap(), value.exp());
+        let result = engine.call(f, Tensor::from(value)).unwrap().item::<f64>().unwrap();
+        assert!((result / value.exp() - 1.0).abs() < 1e-15);
     }
     assert_eq!(engine.trace_count(f), 1);
 }

@@ -1,0 +1,36 @@
+//! What it costs to call a function at all.
+
+use crate::session::{Measured, Result, Session};
+use entigrad::prelude::*;
+
+/// Warm calls of a function that adds 1 to sixteen numbers, each on the result of the last. Variants are ways to call.
+pub fn dispatch(session: &mut Session) -> Result<()> {
+    call(session)
+}
+
+/// A tensor in, a tensor out.
+fn call(session: &Session) -> Result<()> {
+    let mut engine = Engine::new();
+    let ones = || Tensor::from([1.0_f32; 16]);
+    let (first_call_ms, add) = session.clock.first_call(|| {
+        let add = engine.function::<Tensor, Tensor>("add", |_, x| x + 1.0);
+        engine.call(add, ones())?;
+        Ok(add)
+    })?;
+    let median_us = session.clock.median_microseconds(|count| {
+        let mut x = ones();
+        for _ in 0..count {
+            x = engine.call(add, x)?;
+        }
+        Ok(())
+    })?;
+    session.report(&Measured {
+        variant: "call",
+        unit: "us/call",
+        first_call_ms,
+        median_us,
+        check: None,
+        gradnorm: None,
+    });
+    Ok(())
+}

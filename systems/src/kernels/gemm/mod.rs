@@ -1,0 +1,123 @@
+//! Matrix products: C = A·B for single and double precision, with any strides of A and B.
+//!
+//! Every element of C is one chain of multiply-adds from zero in the order of the inner index, whatever the path, the
+//! blocks and the part of C asked for, so cutting C in any way changes no bit.
+//!
+//! `unsafe` is allowed here: matrices are raw pointers with strides.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod buffer;
+pub mod drive;
+pub mod lanes;
+pub mod level;
+pub mod small;
+#[cfg(test)]
+mod tests;
+pub mod tile;
+
+use drive::{Blocks, Done};
+use level::Scalar;
+use std::ops::Range;
+
+/// Extents and strides (in elements) of C = A·B: A is m×k, B is k×n with any strides, C has rows of contiguous elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Rows of A and C.
+    pub m: usize,
+    /// Columns of A and rows of B.
+    pub k: usize,
+    /// Columns of B and C.
+    pub n: usize,
+    /// From one row of A to the next, and from one column to the next.
+    pub a: [isize; 2],
+    /// From one row of B to the next, and from one column to the next.
+    pub b: [isize; 2],
+    /// From one row of C to the next, at least `n`.
+    pub c_row: usize,
+}
+
+#[inline]
+unsafe fn multiply<T: Scalar>(product: &Product, a: *const T, b: *const T, c: *mut T, done: Option<Done>) {
+    let kernels = T::kernels();
+    // SAFETY: the caller vouches for the operands, and the level is one that the machine has.
+    unsafe {
+        if small::suits::<T>(product) {
+            small::run(kernels, product, a, b, c, done)
+        } else {
+            drive::run(kernels, &Blocks::of(kernels, product), product, a, b, c, done)
+        }
+    }
+}
+
+/// C = A·B in single precision; C is overwritten, and with `k` zero it becomes zeros.
+///
+/// # Safety
+/// The pointers must be valid for every element that the extents and strides reach, and C must overlap neither A nor B.
+pub unsafe fn multiply_f32(product: &Product, a: *const f32, b: *const f32, c: *mut f32) {
+    // SAFETY: as the caller vouches.
+    unsafe { multiply(product, a, b, c, None) }
+}
+
+/// [`multiply_f32`], calling `done(rows, columns)` as each block of C gets its final values, while it is in cache.
+///
+/// # Safety
+/// As for [`multiply_f32`].
+pub unsafe fn multiply_f32_then(
+    product: &Product,
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    mut done: impl FnMut(Range<usize>, Range<usize>),
+) {
+    // SAFETY: as the caller vouches.
+    unsafe { multiply(product, a, b, c, Some(&mut done)) }
+}
+
+/// C = A·B in double precision; C is overwritten, and with `k` zero it becomes zeros.
+///
+/// # Safety
+/// As for [`multiply_f32`].
+pub unsafe fn multiply_f64(product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
+    // SAFETY: as the caller vouches.
+    unsafe { multiply(product, a, b, c, None) }
+}
+
+/// [`multiply_f64`], calling `done(rows, columns)` as each block of C gets its final values, while it is in cache.
+///
+/// # Safety
+/// As for [`multiply_f32`].
+pub unsafe fn multiply_f64_then(
+    product: &Product,
+    a: *const f64,
+    b: *const f64,
+    c: *mut f64,
+    mut done: impl FnMut(Range<usize>, Range<usize>),
+) {
+    // SAFETY: as the caller vouches.
+    unsafe { multiply(product, a, b, c, Some(&mut done)) }
+}
+
+/// How many rows and columns of pieces to cut C into for parallel work, by shape alone; `(1, 1)` is not to cut.
+///
+/// Pieces take some fifty microseconds or more each. Cuts are best at multiples of 16 rows and 48 columns.
+pub fn pieces(m: usize, k: usize, n: usize) -> (usize, usize) {
+    /// The fewest multiply-adds worth a piece.
+    const WORK: usize = 1 << 22;
+    let most = (m.saturating_mul(k).saturating_mul(n) / WORK).min(8);
+    let (mut rows, mut columns) = (1, 1);
+    while rows * columns * 2 <= most {
+        // Each piece packs its rows of A and its columns of B, so that square pieces pack least.
+        if n / columns >= m / rows && n / columns >= 96 {
+            columns *= 2;
+        } else if m / rows >= 32 {
+            rows *= 2;
+        } else {
+            break;
+        }
+    }
+    (rows, columns)
+}

@@ -1,0 +1,83 @@
+//! The memory of a running program: where each buffer is.
+//!
+//! `unsafe` is allowed here: threads share the pointers of buffers.
+#![allow(unsafe_code)]
+
+use entigrad_components::Scalar;
+use entigrad_components::tensor::PADDING_BYTES;
+
+use super::program::BufferId;
+
+/// A unit of the arena and of registers: what buffers are aligned to and padded to.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+pub struct Line(pub(super) [u8; PADDING_BYTES]);
+
+impl Default for Line {
+    fn default() -> Self {
+        Self([0; PADDING_BYTES])
+    }
+}
+
+/// The constants of a fused instruction, each repeated over a tile.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    lines: Vec<Line>,
+}
+
+impl Pool {
+    /// Adds a number, repeated so often; where it begins, in bytes.
+    pub fn push(&mut self, number: Scalar, count: usize) -> usize {
+        let first = self.lines.len();
+        let bytes = count * number.dtype().size_bytes();
+        self.lines.resize(first + bytes.div_ceil(PADDING_BYTES), Line::default());
+        for line in &mut self.lines[first..] {
+            line.fill(number);
+        }
+        first * PADDING_BYTES
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.lines.len() * PADDING_BYTES
+    }
+
+    pub(super) fn pointer(&self) -> *const u8 {
+        self.lines.as_ptr().cast()
+    }
+}
+
+impl Line {
+    /// Fills the line with a number.
+    pub(super) fn fill(&mut self, number: Scalar) {
+        match number {
+            Scalar::F32(number) => bytemuck::cast_slice_mut(&mut self.0).fill(number),
+            Scalar::F64(number) => bytemuck::cast_slice_mut(&mut self.0).fill(number),
+            Scalar::I32(number) => bytemuck::cast_slice_mut(&mut self.0).fill(number),
+            Scalar::Bool(number) => self.0.fill(u8::from(number)),
+        }
+    }
+}
+
+/// Where each buffer of a program is, while it runs.
+#[derive(Clone, Copy)]
+pub(super) struct Memory<'a> {
+    pointers: &'a [*mut u8],
+}
+
+// SAFETY: an instruction reads and writes what the plan gave it, and its pieces write to different places.
+unsafe impl Send for Memory<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Memory<'_> {}
+
+impl<'a> Memory<'a> {
+    /// From a pointer for each buffer.
+    pub(super) fn new(pointers: &'a [*mut u8]) -> Self {
+        Self { pointers }
+    }
+
+    /// Where a buffer begins.
+    pub(super) fn pointer(&self, buffer: BufferId) -> *mut u8 {
+        self.pointers[buffer.index()]
+    }
+}

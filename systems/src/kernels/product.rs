@@ -1,0 +1,92 @@
+//! Runs matrix products: in pieces of the result, cut by shape alone; the inner extent is never split.
+//!
+//! `unsafe` is allowed here: products take raw pointers and strides.
+#![allow(unsafe_code)]
+
+use entigrad_components::DType;
+
+use super::gemm;
+use super::memory::Memory;
+use super::program::Product;
+use crate::parallel;
+
+/// Multiplications and additions of one core in a nanosecond, roughly.
+const OPERATIONS_PER_NANOSECOND: usize = 100;
+
+/// A pointer that pieces of work share, each for its own elements.
+#[derive(Clone, Copy)]
+struct Shared(*mut u8);
+// SAFETY: what is written through it is written by one piece alone.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Product {
+    /// A rough guess of what it takes.
+    pub fn work_nanoseconds(&self) -> usize {
+        let operations = self.batch.saturating_mul(self.rows).saturating_mul(self.inner).saturating_mul(self.columns);
+        operations.saturating_mul(2) / OPERATIONS_PER_NANOSECOND
+    }
+
+    /// # Safety
+    /// `memory` is that of the program that this instruction belongs to, and the result is none of the operands.
+    pub(super) unsafe fn run(&self, memory: Memory<'_>) {
+        if self.rows * self.columns * self.batch == 0 {
+            return;
+        }
+        let (row_pieces, column_pieces) = gemm::pieces(self.rows, self.inner, self.columns);
+        let pieces = row_pieces * column_pieces;
+        let result = Shared(memory.pointer(self.result));
+        parallel::each(self.batch * pieces, self.work_nanoseconds(), |place| {
+            let (matrix, piece) = (place / pieces, place % pieces);
+            let rows = part(self.rows, row_pieces, piece / column_pieces);
+            let columns = part(self.columns, column_pieces, piece % column_pieces);
+            // SAFETY: the caller's promise; pieces are different parts of the result.
+            unsafe { self.piece(memory, result, matrix, rows, columns) }
+        });
+    }
+
+    /// The part of one matrix of the result within these rows and columns.
+    unsafe fn piece(
+        &self,
+        memory: Memory<'_>,
+        result: Shared,
+        matrix: usize,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+    ) {
+        let (left, right) = (&self.left, &self.right);
+        let extents = gemm::Product {
+            m: rows.len(),
+            k: self.inner,
+            n: columns.len(),
+            a: left.strides,
+            b: right.strides,
+            c_row: self.columns,
+        };
+        let left_first = (left.offset + matrix * left.batch_stride) as isize + rows.start as isize * left.strides[0];
+        let right_first =
+            (right.offset + matrix * right.batch_stride) as isize + columns.start as isize * right.strides[1];
+        let result_first = (matrix * self.rows + rows.start) * self.columns + columns.start;
+        let (a, b) = (memory.pointer(left.buffer), memory.pointer(right.buffer));
+        // SAFETY: offsets, strides and extents stay within the buffers: the plan made them from the operands' shapes.
+        unsafe {
+            match self.dtype {
+                DType::F64 => {
+                    let (a, b) = (a.cast::<f64>().offset(left_first), b.cast::<f64>().offset(right_first));
+                    gemm::multiply_f64(&extents, a, b, result.0.cast::<f64>().add(result_first));
+                }
+                _ => {
+                    let (a, b) = (a.cast::<f32>().offset(left_first), b.cast::<f32>().offset(right_first));
+                    gemm::multiply_f32(&extents, a, b, result.0.cast::<f32>().add(result_first));
+                }
+            }
+        }
+    }
+}
+
+/// The range of part `place` of `count`, cut at multiples of 16 where there are so many.
+fn part(length: usize, count: usize, place: usize) -> std::ops::Range<usize> {
+    let unit = length.div_ceil(count).next_multiple_of(16);
+    (place * unit).min(length)..((place + 1) * unit).min(length)
+}
