@@ -24,3 +24,8 @@ pub fn each(count: usize, work_nanoseconds: usize, f: impl Fn(usize) + Sync) {
         (0..count).into_par_iter().with_max_len(1).for_each(&f);
     }
 }
+
+/// How many threads work.
+pub fn thread_count() -> usize {
+    rayon::current_num_threads()
+}

@@ -14,7 +14,7 @@ use entigrad_components::DType;
 use std::marker::PhantomData;
 
 use super::elementwise::Number;
-use super::lanes::{Chunk, LANES, MachineLevel, machine_level, whole_chunks};
+use super::lanes::{Chunk, LANES, MachineLevel, chunk_by_chunk, machine_level, whole_chunks};
 
 /// Elements of a block.
 pub const BLOCK: usize = 256;
@@ -190,6 +190,7 @@ fn halves<J: Join>(mut lanes: Chunk<J::T>) -> J::T {
 unsafe fn lanes_of<J: Join>(mut lanes: Chunk<J::T>, values: *const J::T, count: usize) -> Chunk<J::T> {
     let whole = count / LANES;
     for place in 0..whole {
+        chunk_by_chunk();
         // SAFETY: within the values.
         let chunk: Chunk<J::T> = unsafe { values.cast::<Chunk<J::T>>().add(place).read_unaligned() };
         for lane in 0..LANES {
@@ -317,6 +318,7 @@ unsafe fn fill<J: Join>(result: *mut u8, count: usize) {
 unsafe fn join_rows<J: Join>(into: *mut J::T, x: *const J::T, y: *const J::T, width: usize) {
     let whole = width / LANES;
     for place in 0..whole {
+        chunk_by_chunk();
         // SAFETY: within the rows.
         unsafe {
             let x: Chunk<J::T> = x.cast::<Chunk<J::T>>().add(place).read_unaligned();

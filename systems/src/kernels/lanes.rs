@@ -81,3 +81,14 @@ pub const fn chunk_count(elements: usize) -> usize {
 pub const fn whole_chunks(elements: usize) -> usize {
     chunk_count(elements) * LANES
 }
+
+/// Keeps the compiler from vectorising a loop over chunks once more, which turns its loads into gathers. Costs no instruction.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(super) fn chunk_by_chunk() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: there is no instruction.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags));
+    }
+}

@@ -1,4 +1,4 @@
-//! Runs matrix products: in pieces of the result, cut by shape alone; the inner extent is never split.
+//! Runs matrix products, in pieces of the result where that is worth it; the inner extent is never split.
 //!
 //! `unsafe` is allowed here: products take raw pointers and strides.
 #![allow(unsafe_code)]
@@ -34,7 +34,11 @@ impl Product {
         if self.rows * self.columns * self.batch == 0 {
             return;
         }
-        let (row_pieces, column_pieces) = gemm::pieces(self.rows, self.inner, self.columns);
+        // How a product is cut changes no bit, so this may look at the threads.
+        let (row_pieces, column_pieces) = match parallel::thread_count() {
+            1 => (1, 1),
+            threads => gemm::pieces_at_most(self.rows, self.inner, self.columns, threads),
+        };
         let pieces = row_pieces * column_pieces;
         let result = Shared(memory.pointer(self.result));
         parallel::each(self.batch * pieces, self.work_nanoseconds(), |place| {

@@ -9,7 +9,7 @@
 use bytemuck::Pod;
 use entigrad_components::{DType, Scalar};
 
-use super::lanes::{Avx2, Avx512, Chunk, Level, MachineLevel, Portable, machine_level};
+use super::lanes::{Avx2, Avx512, Chunk, Level, MachineLevel, Portable, chunk_by_chunk, machine_level};
 use super::memory::Line;
 
 /// A tile kernel: writes `chunk_count` chunks of `result`, reads as many of each operand that its op has.
@@ -88,6 +88,7 @@ impl<M: Map1> Tile for Of1<M> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, x: *const u8, _: *const u8, _: *const u8, chunk_count: usize) {
         for place in 0..chunk_count {
+            chunk_by_chunk();
             // SAFETY: `place` is within the tiles.
             unsafe { store(result, place, M::map::<L>(load(x, place))) }
         }
@@ -98,6 +99,7 @@ impl<M: Map2> Tile for Of2<M> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, x: *const u8, y: *const u8, _: *const u8, chunk_count: usize) {
         for place in 0..chunk_count {
+            chunk_by_chunk();
             // SAFETY: `place` is within the tiles.
             unsafe { store(result, place, M::map::<L>(load(x, place), load(y, place))) }
         }
@@ -108,6 +110,7 @@ impl<M: Map3> Tile for Of3<M> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, x: *const u8, y: *const u8, z: *const u8, chunk_count: usize) {
         for place in 0..chunk_count {
+            chunk_by_chunk();
             // SAFETY: `place` is within the tiles.
             unsafe { store(result, place, M::map::<L>(load(x, place), load(y, place), load(z, place))) }
         }

@@ -10,11 +10,13 @@ static MASK_F64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
 #[inline(always)]
 unsafe fn mask_f32(count: usize) -> __m256i {
+    // SAFETY: as the trait asks.
     unsafe { _mm256_loadu_si256(MASK_F32.as_ptr().add(8 - count).cast()) }
 }
 
 #[inline(always)]
 unsafe fn mask_f64(count: usize) -> __m256i {
+    // SAFETY: as the trait asks.
     unsafe { _mm256_loadu_si256(MASK_F64.as_ptr().add(4 - count).cast()) }
 }
 
@@ -24,39 +26,48 @@ unsafe impl Lanes for __m256 {
     const COUNT: usize = 8;
     #[inline(always)]
     unsafe fn zero() -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_setzero_ps() }
     }
     #[inline(always)]
     unsafe fn splat(from: *const f32) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_set1_ps(*from) }
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_loadu_ps(from) }
     }
     #[inline(always)]
     unsafe fn load_first(from: *const f32, count: usize) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_maskload_ps(from, mask_f32(count)) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_storeu_ps(to, self) }
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut f32, count: usize) {
+        // SAFETY: as the trait asks.
         unsafe { if count == 8 { self.store(to) } else { _mm256_maskstore_ps(to, mask_f32(count), self) } }
     }
     #[inline(always)]
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_fmadd_ps(self, factor, term) }
     }
     #[inline(always)]
     unsafe fn prefetch(at: *const f32) {
+        // SAFETY: as the trait asks.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f32, line: isize, width: usize, depth: usize, to: *mut f32, row: usize) {
         let whole = if width == 8 { depth & !3 } else { 0 };
+        // SAFETY: as the trait asks.
         unsafe {
             for p in (0..whole).step_by(4) {
                 let half = |index: usize| _mm_loadu_ps(from.offset(index as isize * line).add(p));
@@ -85,39 +96,48 @@ unsafe impl Lanes for __m256d {
     const COUNT: usize = 4;
     #[inline(always)]
     unsafe fn zero() -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_setzero_pd() }
     }
     #[inline(always)]
     unsafe fn splat(from: *const f64) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_set1_pd(*from) }
     }
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_loadu_pd(from) }
     }
     #[inline(always)]
     unsafe fn load_first(from: *const f64, count: usize) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_maskload_pd(from, mask_f64(count)) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f64) {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_storeu_pd(to, self) }
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut f64, count: usize) {
+        // SAFETY: as the trait asks.
         unsafe { if count == 4 { self.store(to) } else { _mm256_maskstore_pd(to, mask_f64(count), self) } }
     }
     #[inline(always)]
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm256_fmadd_pd(self, factor, term) }
     }
     #[inline(always)]
     unsafe fn prefetch(at: *const f64) {
+        // SAFETY: as the trait asks.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f64, line: isize, width: usize, depth: usize, to: *mut f64, row: usize) {
         let whole = if width == 4 { depth & !1 } else { 0 };
+        // SAFETY: as the trait asks.
         unsafe {
             for p in (0..whole).step_by(2) {
                 let half = |index: usize| _mm_loadu_pd(from.offset(index as isize * line).add(p));

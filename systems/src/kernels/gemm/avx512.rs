@@ -9,38 +9,47 @@ unsafe impl Lanes for __m512 {
     const COUNT: usize = 16;
     #[inline(always)]
     unsafe fn zero() -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_setzero_ps() }
     }
     #[inline(always)]
     unsafe fn splat(from: *const f32) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_set1_ps(*from) }
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_loadu_ps(from) }
     }
     #[inline(always)]
     unsafe fn load_first(from: *const f32, count: usize) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_storeu_ps(to, self) }
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut f32, count: usize) {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, self) }
     }
     #[inline(always)]
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_fmadd_ps(self, factor, term) }
     }
     #[inline(always)]
     unsafe fn prefetch(at: *const f32) {
+        // SAFETY: as the trait asks.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f32, line: isize, width: usize, depth: usize, to: *mut f32, row: usize) {
+        // SAFETY: as the trait asks.
         unsafe {
             for p in (0..depth).step_by(16) {
                 let (from, to, depth) = (from.add(p), to.add(p * row), (depth - p).min(16));
@@ -59,6 +68,7 @@ unsafe impl Lanes for __m512 {
 /// Turns up to 16 lines of up to 16 numbers: each cache line is read once, so lines that fall in one set do not matter.
 #[inline(always)]
 unsafe fn square_f32(from: *const f32, line: isize, width: usize, depth: usize, to: *mut f32, row: usize) {
+    // SAFETY: as the trait asks.
     unsafe {
         let mut lines = [_mm512_setzero_ps(); 16];
         if width == 16 && depth == 16 {
@@ -101,6 +111,7 @@ unsafe fn square_f32(from: *const f32, line: isize, width: usize, depth: usize, 
 /// Turns up to 4 lines of up to 16 numbers.
 #[inline(always)]
 unsafe fn few_f32(from: *const f32, line: isize, width: usize, depth: usize, to: *mut f32, row: usize) {
+    // SAFETY: as the trait asks.
     unsafe {
         let mut v = [_mm512_setzero_ps(); 4];
         for (index, value) in v.iter_mut().enumerate() {
@@ -126,6 +137,7 @@ unsafe fn few_f32(from: *const f32, line: isize, width: usize, depth: usize, to:
 /// Turns the four by four numbers in each quarter of four registers.
 #[inline(always)]
 unsafe fn turn_quarters(v: [__m512; 4]) -> [__m512; 4] {
+    // SAFETY: as the trait asks.
     unsafe {
         let low01 = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1]));
         let high01 = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1]));
@@ -143,6 +155,7 @@ unsafe fn turn_quarters(v: [__m512; 4]) -> [__m512; 4] {
 /// Turns up to 16 lines of up to 4 numbers.
 #[inline(always)]
 unsafe fn narrow_f32(from: *const f32, line: isize, width: usize, depth: usize, to: *mut f32, row: usize) {
+    // SAFETY: as the trait asks.
     unsafe {
         let mask = ((1u32 << depth) - 1) as u16;
         let quarter = |index: usize| {
@@ -171,38 +184,47 @@ unsafe impl Lanes for __m512d {
     const COUNT: usize = 8;
     #[inline(always)]
     unsafe fn zero() -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_setzero_pd() }
     }
     #[inline(always)]
     unsafe fn splat(from: *const f64) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_set1_pd(*from) }
     }
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_loadu_pd(from) }
     }
     #[inline(always)]
     unsafe fn load_first(from: *const f64, count: usize) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f64) {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_storeu_pd(to, self) }
     }
     #[inline(always)]
     unsafe fn store_first(self, to: *mut f64, count: usize) {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, self) }
     }
     #[inline(always)]
     unsafe fn times_plus(self, factor: Self, term: Self) -> Self {
+        // SAFETY: as the trait asks.
         unsafe { _mm512_fmadd_pd(self, factor, term) }
     }
     #[inline(always)]
     unsafe fn prefetch(at: *const f64) {
+        // SAFETY: as the trait asks.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f64, line: isize, width: usize, depth: usize, to: *mut f64, row: usize) {
+        // SAFETY: as the trait asks.
         unsafe {
             let mut p = 0;
             while p < depth {
@@ -216,6 +238,7 @@ unsafe impl Lanes for __m512d {
 /// Turns up to 8 lines of up to 2 numbers.
 #[inline(always)]
 unsafe fn narrow_f64(from: *const f64, line: isize, width: usize, depth: usize, to: *mut f64, row: usize) {
+    // SAFETY: as the trait asks.
     unsafe {
         let mask = ((1u32 << depth) - 1) as u8;
         let quarter = |index: usize| {

@@ -4,7 +4,8 @@ use super::{
     Product,
     buffer::with_buffer,
     level::Scalar,
-    tile::{BY_COLUMNS, BY_ROWS, Kernels, PACKED, STEPS, Sliver, Strip, Tile, WIDE},
+    pack::{Sliver, Strip},
+    tile::{BY_COLUMNS, BY_ROWS, Kernels, PACKED, STEPS, Tile, WIDE},
 };
 use std::ops::Range;
 
@@ -42,13 +43,14 @@ impl Blocks {
                 256
             },
             registers: if few { kernels.registers(product.n) } else { (1536 / size) >> kernels.shift },
-            pack_a: large && product.n * size > 1024,
+            // Rows of A are well read in place unless they are read often; columns that far apart hardly ever are.
+            pack_a: large && product.n * size > if product.a[1] == 1 { 1024 } else { 128 },
             pack_b: large,
         }
     }
 }
 
-/// How much of what `remains` comes next: `most`, unless two more even parts are left.
+/// How much of what `remains` comes next: `most`, but two even parts rather than a whole one and less than that.
 #[inline]
 pub fn part(remains: usize, most: usize) -> usize {
     if remains <= most {
@@ -130,13 +132,18 @@ pub unsafe fn run<T: Scalar>(
     }
     let depth = blocks.depth.min(k);
     let a_size = if blocks.pack_a { (blocks.rows.min(m) * depth).next_multiple_of(16) } else { 0 };
-    let b_size = blocks.registers.min(kernels.registers(n)).next_multiple_of(WIDE) * kernels.lanes * depth;
+    let b_size = if in_place && !blocks.pack_b {
+        0
+    } else {
+        blocks.registers.min(kernels.registers(n)).next_multiple_of(WIDE) * kernels.lanes * depth
+    };
     with_buffer(a_size + b_size, |buffer: *mut T| {
         // SAFETY: as the caller vouches; both parts of the buffer are as large as the packed blocks get.
         unsafe { packed(kernels, blocks, product, a, b, c, [buffer, buffer.add(a_size)], done) }
     })
 }
 
+/// The product block by block, with one or both operands packed into the buffers.
 #[allow(clippy::too_many_arguments)]
 unsafe fn packed<T: Scalar>(
     kernels: &Kernels<T>,
@@ -193,6 +200,7 @@ unsafe fn packed<T: Scalar>(
     }
 }
 
+/// Packs `rows` rows of `depth` columns of A, strip after strip.
 unsafe fn pack_a<T: Scalar>(
     kernels: &Kernels<T>,
     from: *const T,
@@ -228,12 +236,9 @@ pub unsafe fn pack_b<T: Scalar>(
     let mut j = 0;
     if column == 1 {
         // Whole rows are read at once, since a row's slivers alone would be short reads from many pages.
-        let whole = columns / (WIDE * kernels.lanes);
-        let whole = if columns % (WIDE * kernels.lanes) > kernels.lanes || columns % (WIDE * kernels.lanes) == 0 {
-            whole
-        } else {
-            whole - whole.min(1)
-        };
+        // Where one register would be left, it shares with the last sliver, as `part` has it.
+        let (slivers, left) = (columns / (WIDE * kernels.lanes), columns % (WIDE * kernels.lanes));
+        let whole = if (1..=kernels.lanes).contains(&left) { slivers.saturating_sub(1) } else { slivers };
         // SAFETY: as the caller vouches.
         unsafe { (kernels.pack_wide)(&Sliver { from, row, column, depth, width: 0, registers: whole, to }) };
         j = whole * WIDE * kernels.lanes;
@@ -302,10 +307,8 @@ unsafe fn tiles<T: Scalar>(kernels: &Kernels<T>, block: &Block<T>, c: *mut T, c_
             asked += line;
             ahead = if asked < rows * block.depth { ahead.wrapping_add(line) } else { a };
         }
-        if block.end {
-            if let Some(done) = &mut done {
-                done(i..i + rows, block.columns.clone());
-            }
+        if let (true, Some(done)) = (block.end, &mut done) {
+            done(i..i + rows, block.columns.clone());
         }
         i += rows;
     }

@@ -11,13 +11,14 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod buffer;
-pub mod drive;
-pub mod lanes;
-pub mod level;
-pub mod small;
+mod drive;
+mod lanes;
+mod level;
+mod pack;
+mod small;
 #[cfg(test)]
 mod tests;
-pub mod tile;
+mod tile;
 
 use drive::{Blocks, Done};
 use level::Scalar;
@@ -103,17 +104,23 @@ pub unsafe fn multiply_f64_then(
 
 /// How many rows and columns of pieces to cut C into for parallel work, by shape alone; `(1, 1)` is not to cut.
 ///
-/// Pieces take some fifty microseconds or more each. Cuts are best at multiples of 16 rows and 48 columns.
+/// Up to eight pieces of some fifty microseconds or more each. No cut changes a bit, so that a caller who knows how many
+/// threads there are may ask [`pieces_at_most`] for fewer, which pack less.
 pub fn pieces(m: usize, k: usize, n: usize) -> (usize, usize) {
+    pieces_at_most(m, k, n, 8)
+}
+
+/// [`pieces`], of which there are at most `most`. Cuts are best at multiples of 16 rows and 48 columns.
+pub fn pieces_at_most(m: usize, k: usize, n: usize, most: usize) -> (usize, usize) {
     /// The fewest multiply-adds worth a piece.
     const WORK: usize = 1 << 22;
-    let most = (m.saturating_mul(k).saturating_mul(n) / WORK).min(8);
+    let most = (m.saturating_mul(k).saturating_mul(n) / WORK).min(most);
     let (mut rows, mut columns) = (1, 1);
     while rows * columns * 2 <= most {
         // Each piece packs its rows of A and its columns of B, so that square pieces pack least.
         if n / columns >= m / rows && n / columns >= 96 {
             columns *= 2;
-        } else if m / rows >= 32 {
+        } else if m / rows >= 96 {
             rows *= 2;
         } else {
             break;
