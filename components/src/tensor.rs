@@ -246,6 +246,17 @@ impl Tensor {
         &mut bytemuck::cast_slice_mut::<Block, u8>(&mut blocks[..])[..byte_count]
     }
 
+    /// Where the elements begin, and how many bytes from there are storage, padding included.
+    pub fn storage(&self) -> (*const u8, usize) {
+        (self.storage.as_ptr().cast(), self.storage.len() * size_of::<Block>())
+    }
+
+    /// The same to write; copies first where the storage is shared.
+    pub fn storage_mut(&mut self) -> (*mut u8, usize) {
+        let blocks = Arc::make_mut(&mut self.storage);
+        (blocks.as_mut_ptr().cast(), blocks.len() * size_of::<Block>())
+    }
+
     /// Whether no other tensor shares the storage, so that a write copies nothing.
     pub fn is_unique(&self) -> bool {
         Arc::strong_count(&self.storage) == 1
@@ -285,23 +296,30 @@ impl Tensor {
 
     /// The rows `indices` of the first axis, in that order, as a new tensor.
     pub fn rows(&self, indices: &[usize]) -> Result<Self, TensorError> {
+        let mut rows = Self::default();
+        self.rows_into(indices, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// The same into a tensor, whose storage is used again where nobody shares it and it has the size.
+    pub fn rows_into(&self, indices: &[usize], rows: &mut Self) -> Result<(), TensorError> {
         let Some((length, rest)) = self.shape.split_first() else {
             return Err(TensorError::NoAxis { axis: 0, shape: Vec::new() });
         };
+        if let Some(index) = indices.iter().find(|index| *index >= length) {
+            return Err(TensorError::OutOfRange { index: *index, axis: 0, shape: self.shape.to_vec() });
+        }
         let mut shape = self.shape.clone();
         shape[0] = indices.len();
-        let mut rows = Self::zeros(self.dtype, &shape)?;
+        if !(rows.dtype == self.dtype && rows.shape == shape && rows.is_unique()) {
+            *rows = Self::zeros(self.dtype, &shape)?;
+        }
         let row_bytes = rest.iter().product::<usize>() * self.dtype.size_bytes();
-        let source = self.bytes();
-        let blocks = Arc::make_mut(&mut rows.storage);
-        let target: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks[..]);
+        let (source, target) = (self.bytes(), rows.bytes_mut());
         for (row, index) in indices.iter().enumerate() {
-            if index >= length {
-                return Err(TensorError::OutOfRange { index: *index, axis: 0, shape: self.shape.to_vec() });
-            }
             target[row * row_bytes..][..row_bytes].copy_from_slice(&source[index * row_bytes..][..row_bytes]);
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn check_dtype(&self, asked: DType) -> Result<(), TensorError> {

@@ -346,11 +346,9 @@ pub trait Autodiff {
         if let Some(error) = crate::training::failure(world, trainer) {
             return Err(error);
         }
-        for _ in 0..steps {
-            training::run_step(world, &[trainer.entity]);
-            if let Some(error) = crate::training::failure(world, trainer) {
-                return Err(error);
-            }
+        training::run_steps(world, trainer.entity, steps);
+        if let Some(error) = crate::training::failure(world, trainer) {
+            return Err(error);
         }
         Ok(crate::training::report(world, trainer)?.last_loss)
     }

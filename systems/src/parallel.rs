@@ -18,14 +18,24 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, work_nanoseconds: usize, f: impl Fn(
 
 /// Calls `f` with 0, 1, … below `count`, in any order; on several threads where that is worth it.
 pub fn each(count: usize, work_nanoseconds: usize, f: impl Fn(usize) + Sync) {
-    if count < 2 || work_nanoseconds < WORK_NANOSECONDS_MIN || rayon::current_num_threads() == 1 {
+    if count < 2 || threads_for(work_nanoseconds) == 1 {
         (0..count).for_each(f);
     } else {
         (0..count).into_par_iter().with_max_len(1).for_each(&f);
     }
 }
 
-/// How many threads work.
-pub fn thread_count() -> usize {
-    rayon::current_num_threads()
+/// Calls `f` with runs of `items`, one after the other or on several threads where that is worth it.
+pub fn each_run<T: Send>(items: &mut [T], work_nanoseconds: usize, f: impl Fn(&mut [T]) + Sync) {
+    /// Runs a thread, so that threads that are done early find work.
+    const RUNS_PER_THREAD: usize = 8;
+    match threads_for(work_nanoseconds) {
+        1 => f(items),
+        threads => items.par_chunks_mut(items.len().div_ceil(threads * RUNS_PER_THREAD).max(1)).for_each(&f),
+    }
+}
+
+/// How many threads so much work is worth.
+pub fn threads_for(work_nanoseconds: usize) -> usize {
+    if work_nanoseconds < WORK_NANOSECONDS_MIN { 1 } else { rayon::current_num_threads() }
 }

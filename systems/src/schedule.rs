@@ -6,11 +6,11 @@ use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleT
 use entigrad_components::{CreationCounter, DeathQueue, Tombstones};
 
 use crate::error::Error;
-use crate::execute::Workspaces;
+use crate::execute::{JobGroups, Workspaces};
 use crate::ops::OpTable;
 use crate::optimize::{optimize, wanted_updates};
 use crate::sweep::sweep;
-use crate::training::{self, Preparation};
+use crate::training::{self, Preparation, StepJobs};
 use entigrad_components::Failed;
 
 /// One step of every trainer in the world.
@@ -49,6 +49,8 @@ pub fn install(world: &mut World) {
     world.init_resource::<OpTable>();
     world.init_resource::<Preparation>();
     world.init_resource::<Workspaces>();
+    world.init_resource::<JobGroups>();
+    world.init_resource::<StepJobs>();
     world.add_schedule(update_schedule());
 }
 

@@ -9,14 +9,14 @@ use bevy_ecs::query::{With, Without};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use entigrad_components::{
-    CacheKey, CreationIndex, DerivedFrom, Failed, FuncGraph, ModelVersion, Tensor, Token, Trainer,
+    CacheKey, CreationIndex, DerivedFrom, Dim, Failed, FuncGraph, ModelVersion, Tensor, TensorSpec, Token, Trainer,
 };
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use crate::call::ensure_plan;
 use crate::error::Error;
-use crate::execute::{Job, bind_with_state, check_variables, execute};
+use crate::execute::{self, Job, Workspaces, bind_with_state, check_variables, execute};
 use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
@@ -31,6 +31,13 @@ use entigrad_components::Kind;
 pub trait DataSource: Send + Sync + 'static {
     /// The leaves of the arguments of step `step`, counted from 0. Asked twice for one step, it gives the same.
     fn leaves(&mut self, step: u64) -> Result<Vec<Tensor>, Error>;
+
+    /// The same into the tensors of an earlier step, whose storage may be used again. What it holds after an error does not
+    /// matter.
+    fn refill(&mut self, step: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
+        *leaves = self.leaves(step)?;
+        Ok(())
+    }
 }
 
 /// The same arguments at every step.
@@ -39,6 +46,11 @@ pub struct Fixed(pub Vec<Tensor>);
 impl DataSource for Fixed {
     fn leaves(&mut self, _: u64) -> Result<Vec<Tensor>, Error> {
         Ok(self.0.clone())
+    }
+
+    fn refill(&mut self, _: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
+        leaves.clone_from(&self.0);
+        Ok(())
     }
 }
 
@@ -57,10 +69,17 @@ pub struct Feed {
 /// variables change.
 #[derive(Component, Clone, Debug)]
 pub struct Prepared {
-    key: CacheKey,
     versions: Vec<ModelVersion>,
     concrete: Entity,
-    variables: Arc<[Entity]>,
+    /// The step with its buffers; taken out while it runs.
+    job: Option<Job>,
+}
+
+/// The jobs of an update, kept for the next.
+#[derive(Resource, Default)]
+pub struct StepJobs {
+    trainers: Vec<Entity>,
+    jobs: Vec<Job>,
 }
 
 /// The trainers that are between two stages of an update.
@@ -147,11 +166,17 @@ fn too_few_leaves() -> Error {
 }
 
 fn next_leaves(world: &mut World, trainer: Entity) -> Result<Vec<Tensor>, Error> {
-    let gone = || Error::gone(Kind::Trainer, None);
-    let step = world.get::<Trainer>(trainer).ok_or_else(gone)?.step_count;
-    let mut feed = world.get_mut::<Feed>(trainer).ok_or_else(gone)?;
+    let step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
+    let mut leaves = Vec::new();
+    refill(world, trainer, step, &mut leaves)?;
+    Ok(leaves)
+}
+
+/// Asks the data source of a trainer for the leaves of a step.
+fn refill(world: &mut World, trainer: Entity, step: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
+    let mut feed = world.get_mut::<Feed>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
     // A source may be a user's own.
-    catch_unwind(AssertUnwindSafe(|| feed.source.leaves(step))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| feed.source.refill(step, leaves))).unwrap_or_else(|panic| {
         let message = panic_message(&*panic);
         Err(Error::invalid(format!("the data source panicked at step {step}: {message}")))
     })
@@ -259,12 +284,7 @@ fn prepared(world: &mut World, stage: Stage) -> Result<Prepared, Error> {
     let variables = bind_with_state(world, &instance.skeleton, &stage.models, stage.trainer)?;
     let version = |model: &Entity| world.get::<ModelVersion>(*model).copied().unwrap_or_default();
     let versions = stage.models.iter().map(version).collect();
-    Ok(Prepared { key: spec_key(&inputs), versions, concrete, variables })
-}
-
-/// The specs that a step was prepared for.
-fn spec_key(inputs: &[Tensor]) -> CacheKey {
-    CacheKey(inputs.iter().map(|input| Token::Leaf(input.spec())).collect())
+    Ok(Prepared { versions, concrete, job: Some(Job::new(instance, inputs, variables)) })
 }
 
 /// Prepares trainers, all stages in a row.
@@ -279,10 +299,10 @@ pub fn prepare(world: &mut World, trainers: &[Entity]) {
 
 /// Runs one step of each trainer, in the order given where they share variables; marks who failed.
 pub fn run_step(world: &mut World, trainers: &[Entity]) {
-    let mut places: Vec<Entity> = Vec::with_capacity(trainers.len());
-    let mut jobs: Vec<Job> = Vec::with_capacity(trainers.len());
+    let kept = world.get_resource_mut::<StepJobs>().map(|mut kept| std::mem::take(&mut *kept));
+    let StepJobs { trainers: mut places, mut jobs } = kept.unwrap_or_default();
     for trainer in trainers {
-        match job(world, *trainer) {
+        match next_job(world, *trainer) {
             Ok(job) => {
                 places.push(*trainer);
                 jobs.push(job);
@@ -290,24 +310,98 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
             Err(error) => fail(world, *trainer, error),
         }
     }
-    let outcomes = execute(world, &mut jobs);
-    for ((trainer, outcome), job) in places.into_iter().zip(outcomes).zip(&jobs) {
-        match outcome.and_then(|()| loss_value(&job.outputs)) {
-            Ok(loss) => count_step(world, trainer, loss),
+    execute(world, &mut jobs);
+    for (trainer, mut job) in places.drain(..).zip(jobs.drain(..)) {
+        let outcome = std::mem::replace(&mut job.outcome, Ok(()));
+        let loss = outcome.and_then(|()| loss_value(&job.outputs));
+        keep_job(world, trainer, job);
+        match loss {
+            Ok(loss) => count_steps(world, trainer, &[loss]),
             Err(error) => fail(world, trainer, error),
+        }
+    }
+    world.insert_resource(StepJobs { trainers: places, jobs });
+}
+
+/// Runs so many steps of one trainer; marks it where one fails. The values stay out of the world from step to step, for as long as
+/// the arguments keep their specs: nothing else can touch the world in between.
+pub fn run_steps(world: &mut World, trainer: Entity, count: u64) {
+    let mut left = count;
+    while left > 0 {
+        let ran = next_job(world, trainer).and_then(|mut job| {
+            let outcome =
+                execute::begin(world, &mut job).and_then(|()| run_through(world, trainer, &mut job, &mut left));
+            execute::end(world, &mut job);
+            keep_job(world, trainer, job);
+            outcome
+        });
+        if let Err(error) = ran {
+            fail(world, trainer, error);
+            return;
         }
     }
 }
 
+/// Runs steps of a job that has begun, until there are none left or the next one has arguments of other specs.
+fn run_through(world: &mut World, trainer: Entity, job: &mut Job, left: &mut u64) -> Result<(), Error> {
+    /// Losses that are noted before the trainer is told.
+    const LOSSES: usize = 64;
+    let workspaces = Workspaces::of(world);
+    let mut step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
+    let mut losses: SmallVec<[f64; LOSSES]> = SmallVec::new();
+    let outcome = workspaces.with(|workspace| {
+        loop {
+            execute::run(job, workspace)?;
+            losses.push(loss_value(&job.outputs)?);
+            *left -= 1;
+            step += 1;
+            if losses.len() == LOSSES {
+                count_steps(world, trainer, &losses);
+                losses.clear();
+            }
+            if *left == 0 {
+                return Ok(());
+            }
+            refill(world, trainer, step, &mut job.inputs)?;
+            if !job.instance.takes(&job.inputs) {
+                return Ok(());
+            }
+        }
+    });
+    count_steps(world, trainer, &losses);
+    outcome
+}
+
 /// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
-fn job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
-    let inputs = next_leaves(world, trainer)?;
+fn next_job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
+    let step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
+    let kept = world.get_mut::<Prepared>(trainer).and_then(|mut prepared| prepared.job.take());
+    let mut inputs = Vec::new();
+    if let Some(mut job) = kept {
+        // The tensors of the last step may be filled again.
+        inputs = std::mem::take(&mut job.inputs);
+        if let Some(mut prepared) = world.get_mut::<Prepared>(trainer) {
+            prepared.job = Some(job);
+        }
+    }
+    refill(world, trainer, step, &mut inputs)?;
     ensure_prepared(world, trainer, &inputs)?;
-    let prepared = world.get::<Prepared>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
-    let (concrete, variables) = (prepared.concrete, prepared.variables.clone());
-    ensure_plan(world, concrete)?;
-    let instance = instance_for(world, concrete, &inputs)?;
-    Ok(Job::new(instance, inputs, variables))
+    let gone = || Error::gone(Kind::Trainer, None);
+    let mut prepared = world.get_mut::<Prepared>(trainer).ok_or_else(gone)?;
+    let concrete = prepared.concrete;
+    let mut job = prepared.job.take().ok_or_else(gone)?;
+    job.inputs = inputs;
+    if world.get::<Plans>(concrete).is_none() || !job.instance.takes(&job.inputs) {
+        ensure_plan(world, concrete)?;
+        job.instance = instance_for(world, concrete, &job.inputs)?;
+    }
+    Ok(job)
+}
+
+fn keep_job(world: &mut World, trainer: Entity, job: Job) {
+    if let Some(mut prepared) = world.get_mut::<Prepared>(trainer) {
+        prepared.job = Some(job);
+    }
 }
 
 /// The concrete that is the next step of a trainer, prepared if it is not yet.
@@ -334,8 +428,8 @@ fn ensure_prepared(world: &mut World, trainer: Entity, inputs: &[Tensor]) -> Res
 /// Checks that the variables that a trainer ran on are alive.
 fn check_prepared(world: &World, trainer: Entity) -> Result<(), Error> {
     let Some(prepared) = world.get::<Prepared>(trainer) else { return Ok(()) };
-    let Some(plans) = world.get::<Plans>(prepared.concrete) else { return Ok(()) };
-    check_variables(world, &plans.skeleton, &prepared.variables)
+    let Some(job) = &prepared.job else { return Ok(()) };
+    check_variables(world, &job.instance.skeleton, &job.variables)
 }
 
 /// Whether what a trainer has prepared fits its next step. A dead model counts as fitting: the check of weak references
@@ -349,10 +443,19 @@ fn is_current(world: &World, trainer: Entity, inputs: &[Tensor]) -> bool {
     }
     let versions = feed.models.iter().zip(&prepared.versions);
     let mut versions = versions.filter_map(|(model, version)| Some((world.get::<ModelVersion>(*model)?, version)));
-    let mut specs = prepared.key.leaf_specs();
-    inputs.iter().all(|input| specs.next().is_some_and(|spec| input.fits(spec)))
-        && specs.next().is_none()
-        && versions.all(|(now, then)| now == then)
+    let fits = prepared.job.as_ref().is_some_and(|job| {
+        let specs = &job.instance.skeleton.graph.inputs;
+        inputs.len() == specs.len() && inputs.iter().zip(specs).all(|(input, spec)| is_of(input, spec))
+    });
+    fits && versions.all(|(now, then)| now == then)
+}
+
+/// Whether a tensor fits a spec whose dims may be symbols.
+fn is_of(input: &Tensor, spec: &TensorSpec) -> bool {
+    let fits = |(length, dim): (&usize, &Dim)| dim.known().is_none_or(|known| known == *length);
+    input.dtype() == spec.dtype
+        && input.shape().len() == spec.rank()
+        && input.shape().iter().zip(spec.dims.iter()).all(fits)
 }
 
 fn loss_value(outputs: &[Tensor]) -> Result<f64, Error> {
@@ -360,10 +463,11 @@ fn loss_value(outputs: &[Tensor]) -> Result<f64, Error> {
     Ok(loss.to_scalar()?.to_f64())
 }
 
-fn count_step(world: &mut World, trainer: Entity, loss: f64) {
-    if let Some(mut trainer) = world.get_mut::<Trainer>(trainer) {
+fn count_steps(world: &mut World, trainer: Entity, losses: &[f64]) {
+    let Some(mut trainer) = world.get_mut::<Trainer>(trainer) else { return };
+    for loss in losses {
         trainer.step_count += 1;
-        trainer.last_loss = Some(loss);
+        trainer.last_loss = Some(*loss);
         trainer.loss_sum = (trainer.loss_sum.0 + loss, trainer.loss_sum.1 + 1);
     }
 }

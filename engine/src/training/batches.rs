@@ -65,11 +65,20 @@ impl Batches {
 
 impl DataSource for Batches {
     fn leaves(&mut self, step: u64) -> Result<Vec<Tensor>, Error> {
+        let mut leaves = Vec::new();
+        self.refill(step, &mut leaves)?;
+        Ok(leaves)
+    }
+
+    fn refill(&mut self, step: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
         let steps = self.steps_per_epoch();
         self.reorder(step / steps);
         let start = (step % steps) as usize * self.batch_rows;
         let rows = &self.order.1[start..self.row_count.min(start + self.batch_rows)];
-        let cut = |leaf: &Tensor| leaf.rows(rows);
-        Ok(self.leaves.iter().map(cut).collect::<Result<_, _>>()?)
+        leaves.resize(self.leaves.len(), Tensor::default());
+        for (leaf, into) in self.leaves.iter().zip(leaves) {
+            leaf.rows_into(rows, into)?;
+        }
+        Ok(())
     }
 }

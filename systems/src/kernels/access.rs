@@ -125,7 +125,7 @@ fn push_through(
         return Some(());
     }
     // The slowest axis whose stride divides the digit's.
-    let axis = (0..axes.len()).find(|axis| axes[*axis].extent > 1 && digit.stride % row_major[*axis] == 0)?;
+    let axis = (0..axes.len()).find(|axis| axes[*axis].extent > 1 && digit.stride.is_multiple_of(row_major[*axis]))?;
     let factor = digit.stride / row_major[axis];
     if factor * (digit.extent - 1) < axes[axis].extent {
         last[axis] += factor * (digit.extent - 1);
@@ -134,7 +134,7 @@ fn push_through(
     }
     // It leaves the axis: what fits is one digit, the rest belongs to slower axes.
     let fits = axes[axis].extent / factor;
-    if fits < 2 || axes[axis].extent % factor != 0 || digit.extent % fits != 0 {
+    if fits < 2 || !axes[axis].extent.is_multiple_of(factor) || !digit.extent.is_multiple_of(fits) {
         return None;
     }
     let slower = Digit { extent: digit.extent / fits, stride: digit.stride * fits };

@@ -197,9 +197,9 @@ unsafe fn lanes_of<J: Join>(mut lanes: Chunk<J::T>, values: *const J::T, count: 
             lanes[lane] = J::join(lanes[lane], chunk[lane]);
         }
     }
-    for lane in 0..count % LANES {
+    for (lane, joined) in lanes.iter_mut().enumerate().take(count % LANES) {
         // SAFETY: as above.
-        lanes[lane] = J::join(lanes[lane], unsafe { values.add(whole * LANES + lane).read_unaligned() });
+        *joined = J::join(*joined, unsafe { values.add(whole * LANES + lane).read_unaligned() });
     }
     lanes
 }

@@ -34,14 +34,21 @@ impl Product {
         if self.rows * self.columns * self.batch == 0 {
             return;
         }
+        let (work, threads) = (self.work_nanoseconds(), parallel::threads_for(self.work_nanoseconds()));
+        if threads == 1 {
+            for matrix in 0..self.batch {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    self.piece(memory, Shared(memory.pointer(self.result)), matrix, 0..self.rows, 0..self.columns)
+                }
+            }
+            return;
+        }
         // How a product is cut changes no bit, so this may look at the threads.
-        let (row_pieces, column_pieces) = match parallel::thread_count() {
-            1 => (1, 1),
-            threads => gemm::pieces_at_most(self.rows, self.inner, self.columns, threads),
-        };
+        let (row_pieces, column_pieces) = gemm::pieces_at_most(self.rows, self.inner, self.columns, threads);
         let pieces = row_pieces * column_pieces;
         let result = Shared(memory.pointer(self.result));
-        parallel::each(self.batch * pieces, self.work_nanoseconds(), |place| {
+        parallel::each(self.batch * pieces, work, |place| {
             let (matrix, piece) = (place / pieces, place % pieces);
             let rows = part(self.rows, row_pieces, piece / column_pieces);
             let columns = part(self.columns, column_pieces, piece % column_pieces);

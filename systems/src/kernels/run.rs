@@ -86,11 +86,10 @@ impl Program {
 }
 
 fn constant(tensor: &Tensor) -> (*mut u8, usize) {
-    let bytes = tensor.bytes();
-    (bytes.as_ptr().cast_mut(), bytes.len())
+    let (pointer, bytes) = tensor.storage();
+    (pointer.cast_mut(), bytes)
 }
 
 fn changing(tensor: &mut Tensor) -> (*mut u8, usize) {
-    let bytes = tensor.bytes_mut();
-    (bytes.as_mut_ptr(), bytes.len())
+    tensor.storage_mut()
 }

@@ -190,10 +190,10 @@ pub fn optimize(world: &mut World, optimizer: Entity, variables: &[Entity]) -> R
     gradients.dedup_by_key(|(_, variable, _)| *variable);
     let mut jobs = update_jobs(world, optimizer, &gradients)?;
     // Compute and commit.
-    let outcomes = execute(world, &mut jobs);
+    execute(world, &mut jobs);
     let mut failed = None;
-    for ((_, variable, _), outcome) in gradients.iter().zip(outcomes) {
-        match outcome {
+    for ((_, variable, _), job) in gradients.iter().zip(jobs) {
+        match job.outcome {
             Ok(_) => drop(world.entity_mut(*variable).remove::<Gradient>()),
             Err(error) => failed = failed.or(Some(error)),
         }

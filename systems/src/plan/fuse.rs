@@ -326,6 +326,31 @@ impl<'a> Writer<'a> {
         column_state_bytes(dtype_of(self.fusing.graph, operand).size_bytes(), reduced, width)
     }
 
+    /// The reductions of a group, each with room for its partial results.
+    fn folds(
+        &self,
+        group: &Group,
+        tile: usize,
+        value: impl Fn(usize) -> Slot,
+        register_bytes: &mut usize,
+    ) -> Vec<Fold> {
+        let Some(extents) = group.extents else { return Vec::new() };
+        let fold = |(number, fold): (usize, &usize)| {
+            let Class::Fold(kernels) = self.fusing.values[*fold].class else { panic!("a fold is a fold") };
+            let state = *register_bytes as u32;
+            let bytes = if extents.is_inner {
+                row_state_bytes(kernels.element_bytes)
+            } else {
+                column_state_bytes(kernels.element_bytes, extents.reduced, extents.kept.min(tile))
+            };
+            *register_bytes += bytes.next_multiple_of(128);
+            let op = self.fusing.table.name(self.fusing.graph.nodes[*fold].op);
+            let buffer = self.fusing.buffers[*fold].expect("what is stored has a buffer");
+            Fold { value: value(number), buffer, kernels, state, op }
+        };
+        group.folds.iter().enumerate().map(fold).collect()
+    }
+
     /// The instruction, now that all registers are known.
     fn finish(self, group: &Group, roots: Vec<Source>) -> Fused {
         let tile = self.tile(group);
@@ -342,27 +367,11 @@ impl<'a> Writer<'a> {
             let operand = |place: usize| slot(*draft.operands.get(place).unwrap_or(&draft.operands[0]));
             Step { kernel: draft.kernel, result: slot(draft.result), operands: [0, 1, 2].map(operand), op: draft.op }
         });
+        let value = |number: usize| {
+            roots.get(group.stores.len() + number).map_or(Slot { base: Slot::REGISTERS, offset: 0 }, |root| slot(*root))
+        };
         let mut register_bytes = self.registers.bytes(tile);
-        let folds = group.folds.iter().enumerate().map(|(number, fold)| {
-            let Class::Fold(kernels) = self.fusing.values[*fold].class else { panic!("a fold is a fold") };
-            let extents = group.extents.expect("a group with folds has extents");
-            let state = register_bytes as u32;
-            let width = extents.kept.min(tile);
-            let bytes = if extents.is_inner {
-                row_state_bytes(kernels.element_bytes)
-            } else {
-                column_state_bytes(kernels.element_bytes, extents.reduced, width)
-            };
-            register_bytes += bytes.next_multiple_of(128);
-            Fold {
-                value: roots.get(group.stores.len() + number).map_or(Slot { base: 1, offset: 0 }, |root| slot(*root)),
-                buffer: self.fusing.buffers[*fold].expect("what is stored has a buffer"),
-                kernels,
-                state,
-                op: self.fusing.table.name(self.fusing.graph.nodes[*fold].op),
-            }
-        });
-        let folds: Vec<Fold> = folds.collect();
+        let folds = self.folds(group, tile, value, &mut register_bytes);
         let directs = self.directs.iter().map(|(buffer, offset, dtype, stand_in)| Direct {
             buffer: *buffer,
             offset: *offset,

@@ -2,7 +2,7 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{Dim, FunctionName, Kind, SymbolValues, Tensor};
+use entigrad_components::{DType, Dim, FunctionName, Kind, SymbolValues, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -21,22 +21,27 @@ pub struct Instance {
     pub skeleton: Arc<Skeleton>,
     /// What the symbols stand for.
     pub symbols: SymbolValues,
+    /// Dtype and shape of the inputs.
+    pub inputs: Vec<(DType, Shape)>,
     /// The program.
     pub program: Program,
+}
+
+impl Instance {
+    /// Whether these are inputs of the lengths that it was made for.
+    pub fn takes(&self, inputs: &[Tensor]) -> bool {
+        let fits = |(input, (dtype, shape)): (&Tensor, &(DType, Shape))| {
+            input.dtype() == *dtype && input.shape() == &shape[..]
+        };
+        inputs.len() == self.inputs.len() && inputs.iter().zip(&self.inputs).all(fits)
+    }
 }
 
 /// The instance of the plan of `concrete` for these inputs: found, or made.
 pub fn instance_for(world: &mut World, concrete: Entity, inputs: &[Tensor]) -> Result<Arc<Instance>, Error> {
     let gone = |world: &World| Error::gone(Kind::Concrete, names::remembered(world, concrete));
     let Some(plans) = world.get::<Plans>(concrete) else { return Err(gone(world)) };
-    if !plans.skeleton.has_symbols
-        && let Some(only) = plans.instances.first()
-    {
-        return check_known(&plans.skeleton, inputs).map(|()| only.clone());
-    }
-    let skeleton = plans.skeleton.clone();
-    let symbols = bind(&skeleton, inputs)?;
-    if let Some(place) = plans.instances.iter().position(|instance| instance.symbols == symbols) {
+    if let Some(place) = plans.instances.iter().rposition(|instance| instance.takes(inputs)) {
         let found = plans.instances[place].clone();
         let is_latest = place + 1 == plans.instances.len();
         if !is_latest && let Some(mut plans) = world.get_mut::<Plans>(concrete) {
@@ -44,7 +49,9 @@ pub fn instance_for(world: &mut World, concrete: Entity, inputs: &[Tensor]) -> R
         }
         return Ok(found);
     }
-    let instance = Arc::new(instantiate(&skeleton, symbols)?);
+    let skeleton = plans.skeleton.clone();
+    let symbols = bind(&skeleton, inputs)?;
+    let instance = Arc::new(instantiate(&skeleton, symbols, inputs)?);
     if let Some(mut plans) = world.get_mut::<Plans>(concrete) {
         if plans.instances.len() == INSTANCE_COUNT_MAX {
             plans.instances.remove(0);
@@ -52,13 +59,6 @@ pub fn instance_for(world: &mut World, concrete: Entity, inputs: &[Tensor]) -> R
         plans.instances.push(instance.clone());
     }
     Ok(instance)
-}
-
-/// Checks inputs whose dims are all known.
-fn check_known(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<(), Error> {
-    let fits = inputs.len() == skeleton.graph.inputs.len()
-        && inputs.iter().zip(&skeleton.graph.inputs).all(|(input, spec)| input.fits(spec));
-    if fits { Ok(()) } else { Err(misfit(skeleton, inputs)) }
 }
 
 fn misfit(skeleton: &Skeleton, inputs: &[Tensor]) -> Error {
@@ -98,7 +98,7 @@ fn bind(skeleton: &Skeleton, inputs: &[Tensor]) -> Result<SymbolValues, Error> {
     Ok(symbols)
 }
 
-fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instance, Error> {
+fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues, inputs: &[Tensor]) -> Result<Instance, Error> {
     for constraint in &skeleton.graph.constraints {
         let length = |dim: &Dim| Length(dim.evaluate(&symbols));
         let (left_length, right_length) = (length(&constraint.left), length(&constraint.right));
@@ -124,7 +124,8 @@ fn instantiate(skeleton: &Arc<Skeleton>, symbols: SymbolValues) -> Result<Instan
         origin: graph.nodes[error.node].origin,
         cause: error.cause,
     })?;
-    Ok(Instance { skeleton: skeleton.clone(), symbols, program })
+    let inputs = inputs.iter().map(|input| (input.dtype(), input.shape().into())).collect();
+    Ok(Instance { skeleton: skeleton.clone(), symbols, inputs, program })
 }
 
 fn program(skeleton: &Skeleton, shapes: Vec<Shape>, symbols: &SymbolValues) -> Result<Program, PlanError> {

@@ -45,10 +45,10 @@ pub(super) fn fold_extents(operand: &[usize], attributes: &Attributes) -> (Optio
     // Axes of length 1 are on either side.
     let axes: SmallVec<[usize; 6]> = (0..rank).filter(|axis| operand[*axis] != 1).collect();
     let count = axes.iter().filter(|axis| is_reduced(axis)).count();
-    if axes[axes.len() - count..].iter().all(|axis| is_reduced(axis)) {
+    if axes[axes.len() - count..].iter().all(&is_reduced) {
         return (None, extents(true));
     }
-    if axes[..count].iter().all(|axis| is_reduced(axis)) {
+    if axes[..count].iter().all(&is_reduced) {
         return (None, extents(false));
     }
     // Otherwise the last axis stays the last, so that reads run along it.

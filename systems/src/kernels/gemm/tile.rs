@@ -63,7 +63,8 @@ pub const BY_COLUMNS: usize = 2;
 
 /// What one level of instructions offers for one type of number.
 pub struct Kernels<T: 'static> {
-    /// The level's name.
+    /// The level's name, for tests.
+    #[cfg_attr(not(test), allow(dead_code))]
     pub name: &'static str,
     /// The most rows that a tile has.
     pub rows: usize,
