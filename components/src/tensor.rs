@@ -6,34 +6,25 @@
 
 mod convert;
 mod display;
+mod storage;
 
-use bytemuck::{Pod, Zeroable};
+pub use storage::PADDING_BYTES;
+
+use bytemuck::Pod;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 use crate::dims::Dims;
 use crate::dtype::{DType, Element, Scalar};
 use crate::spec::TensorSpec;
-
-/// One cache line; storage is a vector of these, which is how it comes to be aligned without `unsafe` here.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Block([u8; 64]);
-
-/// Storage is allocated in multiples of this: sixteen elements of the widest type.
-pub const PADDING_BYTES: usize = 128;
-
-/// How many blocks hold so many bytes.
-fn block_count(bytes: usize) -> usize {
-    bytes.div_ceil(PADDING_BYTES) * (PADDING_BYTES / size_of::<Block>())
-}
+use storage::Storage;
 
 /// A dense array of one element type.
 #[derive(Clone)]
 pub struct Tensor {
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
-    storage: Arc<Vec<Block>>,
+    storage: Arc<Storage>,
 }
 
 /// What can be wrong with a tensor operation that needs no graph.
@@ -114,7 +105,7 @@ pub fn element_count(shape: &[usize], dtype: DType) -> Result<usize, TensorError
 /// The empty `f32` tensor, which costs nothing to make.
 impl Default for Tensor {
     fn default() -> Self {
-        static NOTHING: OnceLock<Arc<Vec<Block>>> = OnceLock::new();
+        static NOTHING: OnceLock<Arc<Storage>> = OnceLock::new();
         let storage = NOTHING.get_or_init(Arc::default).clone();
         Self { dtype: DType::F32, shape: SmallVec::from_slice(&[0]), storage }
     }
@@ -124,8 +115,7 @@ impl Tensor {
     /// A tensor of zeros (`false` for `bool`).
     pub fn zeros(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
         let bytes = element_count(shape, dtype)? * dtype.size_bytes();
-        let storage = Arc::new(bytemuck::zeroed_vec::<Block>(block_count(bytes)));
-        Ok(Self { dtype, shape: shape.into(), storage })
+        Ok(Self { dtype, shape: shape.into(), storage: Arc::new(Storage::zeroed(bytes)) })
     }
 
     /// A tensor from its elements in row-major order.
@@ -145,9 +135,9 @@ impl Tensor {
     fn from_reprs<R: Pod>(dtype: DType, shape: &[usize], reprs: &[R]) -> Self {
         assert_eq!(shape.iter().product::<usize>(), reprs.len(), "elements fill the shape");
         let source: &[u8] = bytemuck::cast_slice(reprs);
-        let mut blocks = bytemuck::zeroed_vec::<Block>(block_count(source.len()));
-        bytemuck::cast_slice_mut::<Block, u8>(&mut blocks)[..source.len()].copy_from_slice(source);
-        Self { dtype, shape: shape.into(), storage: Arc::new(blocks) }
+        let mut storage = Storage::zeroed(source.len());
+        storage.bytes_mut()[..source.len()].copy_from_slice(source);
+        Self { dtype, shape: shape.into(), storage: Arc::new(storage) }
     }
 
     /// A tensor of one number everywhere.
@@ -164,15 +154,15 @@ impl Tensor {
 
     /// A tensor without axes.
     pub fn scalar(value: Scalar) -> Self {
-        let mut blocks = bytemuck::zeroed_vec::<Block>(block_count(1));
-        let bytes = &mut blocks[0];
+        let mut storage = Storage::zeroed(value.dtype().size_bytes());
+        let bytes = storage.bytes_mut();
         match value {
-            Scalar::F32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
-            Scalar::F64(value) => bytes.0[..8].copy_from_slice(&value.to_ne_bytes()),
-            Scalar::I32(value) => bytes.0[..4].copy_from_slice(&value.to_ne_bytes()),
-            Scalar::Bool(value) => bytes.0[0] = u8::from(value),
+            Scalar::F32(value) => bytes[..4].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::F64(value) => bytes[..8].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::I32(value) => bytes[..4].copy_from_slice(&value.to_ne_bytes()),
+            Scalar::Bool(value) => bytes[0] = u8::from(value),
         }
-        Self { dtype: value.dtype(), shape: SmallVec::new(), storage: Arc::new(blocks) }
+        Self { dtype: value.dtype(), shape: SmallVec::new(), storage: Arc::new(storage) }
     }
 
     /// The element type.
@@ -221,40 +211,35 @@ impl Tensor {
     /// The elements in row-major order as they lie in memory (`u8` for `bool`).
     pub fn elements<T: Element>(&self) -> Result<&[T::Repr], TensorError> {
         self.check_dtype(T::DTYPE)?;
-        let bytes: &[u8] = bytemuck::cast_slice(&self.storage[..]);
-        Ok(bytemuck::cast_slice(&bytes[..self.len() * self.dtype.size_bytes()]))
+        Ok(bytemuck::cast_slice(self.bytes()))
     }
 
     /// The same to write; copies first where the storage is shared.
     pub fn elements_mut<T: Element>(&mut self) -> Result<&mut [T::Repr], TensorError> {
         self.check_dtype(T::DTYPE)?;
-        let byte_count = self.len() * self.dtype.size_bytes();
-        let blocks = Arc::make_mut(&mut self.storage);
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks[..]);
-        Ok(bytemuck::cast_slice_mut(&mut bytes[..byte_count]))
+        Ok(bytemuck::cast_slice_mut(self.bytes_mut()))
     }
 
     /// All bytes in row-major order, native endian.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice::<Block, u8>(&self.storage[..])[..self.len() * self.dtype.size_bytes()]
+        &self.storage.bytes()[..self.len() * self.dtype.size_bytes()]
     }
 
     /// The same to write; copies first where the storage is shared.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let byte_count = self.len() * self.dtype.size_bytes();
-        let blocks = Arc::make_mut(&mut self.storage);
-        &mut bytemuck::cast_slice_mut::<Block, u8>(&mut blocks[..])[..byte_count]
+        &mut Arc::make_mut(&mut self.storage).bytes_mut()[..byte_count]
     }
 
     /// Where the elements begin, and how many bytes from there are storage, padding included.
     pub fn storage(&self) -> (*const u8, usize) {
-        (self.storage.as_ptr().cast(), self.storage.len() * size_of::<Block>())
+        (self.storage.pointer(), self.storage.len())
     }
 
     /// The same to write; copies first where the storage is shared.
     pub fn storage_mut(&mut self) -> (*mut u8, usize) {
-        let blocks = Arc::make_mut(&mut self.storage);
-        (blocks.as_mut_ptr().cast(), blocks.len() * size_of::<Block>())
+        let storage = Arc::make_mut(&mut self.storage);
+        (storage.pointer_mut(), storage.len())
     }
 
     /// Whether no other tensor shares the storage, so that a write copies nothing.

@@ -26,6 +26,13 @@ pub struct Trainer {
 }
 
 impl Trainer {
+    /// Counts a step that had this loss.
+    pub fn count_step(&mut self, loss: f64) {
+        self.step_count += 1;
+        self.last_loss = Some(loss);
+        self.loss_sum = (self.loss_sum.0 + loss, self.loss_sum.1 + 1);
+    }
+
     fn on_despawn(mut world: DeferredWorld, context: HookContext) {
         let entity = context.entity;
         let Some(name) = world.get::<Self>(entity).map(|trainer| short_name(&[&trainer.name])) else { return };

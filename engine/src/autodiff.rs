@@ -10,7 +10,7 @@ use entigrad_components::{
 use entigrad_systems::error::spec_list;
 use entigrad_systems::function::{Body, Closure, make_key};
 use entigrad_systems::gradient::{Derivation, Sources};
-use entigrad_systems::structure::{Flattened, Models, Parts, Rebuilt, next_token};
+use entigrad_systems::structure::{Flattened, Models, Parts};
 use entigrad_systems::{Error, Gradients, OpTable, Optimizer, Structure, Trace, TracedModel};
 use entigrad_systems::{call, graph, names, optimize, training};
 
@@ -176,6 +176,7 @@ pub trait Autodiff {
         let gone = gone(world, function);
         let mut entity = world.get_entity_mut(function.entity).map_err(|_| gone)?;
         entity.insert(InputSignature(leaves.into_iter().collect()));
+        call::forget_calls(world, function.entity);
         Ok(())
     }
 
@@ -229,9 +230,33 @@ pub trait Autodiff {
     fn call<A: Structure, R: Structure>(&mut self, function: Function<A, R>, arguments: A) -> Result<R, Error> {
         let world = self.enter();
         check(world, function)?;
-        let parts = Flattened::of(world, arguments)?;
-        let called = call::call(world, function.entity, parts)?;
-        rebuild(world, called)
+        call::call(world, function.entity, arguments)
+    }
+
+    /// Calls a function whose result goes where an earlier one is: as long as that has the same structure and specs, and nobody
+    /// else shares its tensors, nothing is allocated. What it holds after an error does not matter.
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let next = engine.function::<Tensor, Tensor>("next", |_, x| x * 0.5 + 1.0);
+    /// let (mut x, mut y) = (Tensor::from([0.0_f32; 4]), Tensor::default());
+    /// for _ in 0..100 {
+    ///     engine.call_into(next, x.clone(), &mut y)?;
+    ///     std::mem::swap(&mut x, &mut y);
+    /// }
+    /// assert_eq!(x, Tensor::from([2.0_f32; 4]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn call_into<A: Structure, R: Structure>(
+        &mut self,
+        function: Function<A, R>,
+        arguments: A,
+        result: &mut R,
+    ) -> Result<(), Error> {
+        let world = self.enter();
+        check(world, function)?;
+        call::call_into(world, function.entity, arguments, result)
     }
 
     /// The concrete of a function for arguments like these.
@@ -270,8 +295,7 @@ pub trait Autodiff {
         check(world, concrete)?;
         let parts = Flattened::of(world, arguments)?;
         check_key(world, concrete, &parts)?;
-        let called = call::call_concrete(world, concrete.entity, parts)?;
-        rebuild(world, called)
+        call::call_concrete(world, concrete.entity, parts)
     }
 
     /// The variables that a concrete captured, in order of first touch, one by one: at one that is gone stands the error that
@@ -475,19 +499,4 @@ fn check_key(world: &World, concrete: ConcreteId, parts: &Parts) -> Result<(), E
         given = format!("{given} in another structure");
     }
     Err(Error::Arguments { function: graph.name.clone(), wanted, given })
-}
-
-/// The result of a call from its leaves.
-fn rebuild<R: Structure>(world: &World, called: call::Called) -> Result<R, Error> {
-    let mut parts = Rebuilt {
-        world: world.id(),
-        tokens: &called.skeleton,
-        leaves: called.leaves.into_iter(),
-        models: &called.models,
-        variables: &called.variables,
-    };
-    let result = R::rebuild(&mut parts);
-    let is_whole = next_token(&mut parts.tokens).is_none() && parts.leaves.next().is_none();
-    let other = || Error::invalid("the result is of another structure than was asked for");
-    result.filter(|_| is_whole).ok_or_else(other)
 }

@@ -11,12 +11,11 @@ use bevy_ecs::world::World;
 use entigrad_components::{
     CacheKey, CreationIndex, DerivedFrom, Dim, Failed, FuncGraph, ModelVersion, Tensor, TensorSpec, Token, Trainer,
 };
-use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::call::ensure_plan;
 use crate::error::Error;
-use crate::execute::{self, Job, Workspaces, bind_with_state, check_variables, execute};
+use crate::execute::{Job, bind_with_state, check_variables, execute, execute_repeatedly};
 use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
@@ -67,7 +66,7 @@ pub struct Feed {
 
 /// What a trainer runs. Written by the plan stage; read at each step; made anew when the arguments' specs or a model's
 /// variables change.
-#[derive(Component, Clone, Debug)]
+#[derive(Component, Debug)]
 pub struct Prepared {
     versions: Vec<ModelVersion>,
     concrete: Entity,
@@ -166,17 +165,23 @@ fn too_few_leaves() -> Error {
 }
 
 fn next_leaves(world: &mut World, trainer: Entity) -> Result<Vec<Tensor>, Error> {
-    let step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
     let mut leaves = Vec::new();
-    refill(world, trainer, step, &mut leaves)?;
+    refill_next(world, trainer, &mut leaves)?;
     Ok(leaves)
 }
 
-/// Asks the data source of a trainer for the leaves of a step.
-fn refill(world: &mut World, trainer: Entity, step: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
-    let mut feed = world.get_mut::<Feed>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?;
+/// Asks the data source of a trainer for the leaves of its next step.
+fn refill_next(world: &mut World, trainer: Entity, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
+    let gone = || Error::gone(Kind::Trainer, None);
+    let step = world.get::<Trainer>(trainer).ok_or_else(gone)?.step_count;
+    let mut feed = world.get_mut::<Feed>(trainer).ok_or_else(gone)?;
+    refill(&mut *feed.source, step, leaves)
+}
+
+/// Asks a data source for the leaves of a step.
+fn refill(source: &mut dyn DataSource, step: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
     // A source may be a user's own.
-    catch_unwind(AssertUnwindSafe(|| feed.source.refill(step, leaves))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| source.refill(step, leaves))).unwrap_or_else(|panic| {
         let message = panic_message(&*panic);
         Err(Error::invalid(format!("the data source panicked at step {step}: {message}")))
     })
@@ -316,22 +321,24 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
         let loss = outcome.and_then(|()| loss_value(&job.outputs));
         keep_job(world, trainer, job);
         match loss {
-            Ok(loss) => count_steps(world, trainer, &[loss]),
+            Ok(loss) => {
+                if let Some(mut trainer) = world.get_mut::<Trainer>(trainer) {
+                    trainer.count_step(loss);
+                }
+            }
             Err(error) => fail(world, trainer, error),
         }
     }
     world.insert_resource(StepJobs { trainers: places, jobs });
 }
 
-/// Runs so many steps of one trainer; marks it where one fails. The values stay out of the world from step to step, for as long as
-/// the arguments keep their specs: nothing else can touch the world in between.
+/// Runs so many steps of one trainer; marks it where one fails. The job begins once for as long as the arguments keep
+/// their specs: nothing else can touch the variables in between.
 pub fn run_steps(world: &mut World, trainer: Entity, count: u64) {
     let mut left = count;
     while left > 0 {
         let ran = next_job(world, trainer).and_then(|mut job| {
-            let outcome =
-                execute::begin(world, &mut job).and_then(|()| run_through(world, trainer, &mut job, &mut left));
-            execute::end(world, &mut job);
+            let outcome = run_through(world, trainer, &mut job, &mut left);
             keep_job(world, trainer, job);
             outcome
         });
@@ -342,39 +349,34 @@ pub fn run_steps(world: &mut World, trainer: Entity, count: u64) {
     }
 }
 
-/// Runs steps of a job that has begun, until there are none left or the next one has arguments of other specs.
+/// Runs steps of a job, until there are none left or the next one has arguments of other specs.
 fn run_through(world: &mut World, trainer: Entity, job: &mut Job, left: &mut u64) -> Result<(), Error> {
-    /// Losses that are noted before the trainer is told.
-    const LOSSES: usize = 64;
-    let workspaces = Workspaces::of(world);
-    let mut step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
-    let mut losses: SmallVec<[f64; LOSSES]> = SmallVec::new();
-    let outcome = workspaces.with(|workspace| {
-        loop {
-            execute::run(job, workspace)?;
-            losses.push(loss_value(&job.outputs)?);
-            *left -= 1;
-            step += 1;
-            if losses.len() == LOSSES {
-                count_steps(world, trainer, &losses);
-                losses.clear();
-            }
-            if *left == 0 {
-                return Ok(());
-            }
-            refill(world, trainer, step, &mut job.inputs)?;
-            if !job.instance.takes(&job.inputs) {
-                return Ok(());
-            }
+    let gone = || Error::gone(Kind::Trainer, None);
+    let (Some(mut progress), Some(mut feed)) = (
+        world.get::<Trainer>(trainer).cloned(),
+        world.get_mut::<Feed>(trainer).map(|mut feed| std::mem::replace(&mut feed.source, Box::new(Fixed(Vec::new())))),
+    ) else {
+        return Err(gone());
+    };
+    let outcome = execute_repeatedly(world, job, |inputs, outputs| {
+        progress.count_step(loss_value(outputs)?);
+        *left -= 1;
+        if *left > 0 {
+            refill(&mut *feed, progress.step_count, inputs)?;
         }
+        Ok(*left > 0)
     });
-    count_steps(world, trainer, &losses);
+    if let Some(mut trainer) = world.get_mut::<Trainer>(trainer) {
+        *trainer = progress;
+    }
+    if let Some(mut kept) = world.get_mut::<Feed>(trainer) {
+        kept.source = feed;
+    }
     outcome
 }
 
 /// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
 fn next_job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
-    let step = world.get::<Trainer>(trainer).ok_or_else(|| Error::gone(Kind::Trainer, None))?.step_count;
     let kept = world.get_mut::<Prepared>(trainer).and_then(|mut prepared| prepared.job.take());
     let mut inputs = Vec::new();
     if let Some(mut job) = kept {
@@ -384,7 +386,7 @@ fn next_job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
             prepared.job = Some(job);
         }
     }
-    refill(world, trainer, step, &mut inputs)?;
+    refill_next(world, trainer, &mut inputs)?;
     ensure_prepared(world, trainer, &inputs)?;
     let gone = || Error::gone(Kind::Trainer, None);
     let mut prepared = world.get_mut::<Prepared>(trainer).ok_or_else(gone)?;
@@ -461,15 +463,6 @@ fn is_of(input: &Tensor, spec: &TensorSpec) -> bool {
 fn loss_value(outputs: &[Tensor]) -> Result<f64, Error> {
     let loss = outputs.first().ok_or_else(|| Error::invalid("a loss function returned no loss"))?;
     Ok(loss.to_scalar()?.to_f64())
-}
-
-fn count_steps(world: &mut World, trainer: Entity, losses: &[f64]) {
-    let Some(mut trainer) = world.get_mut::<Trainer>(trainer) else { return };
-    for loss in losses {
-        trainer.step_count += 1;
-        trainer.last_loss = Some(*loss);
-        trainer.loss_sum = (trainer.loss_sum.0 + loss, trainer.loss_sum.1 + 1);
-    }
 }
 
 fn fail(world: &mut World, trainer: Entity, error: Error) {

@@ -1,8 +1,14 @@
 //! The execute pass: jobs run their plans.
 //!
+//! A job runs on the values where they are in the world: nothing touches the world between [`begin`] and the end of its runs.
+//!
 //! *Invariants*: every weak reference is checked before anything of a job runs; jobs that share a variable which one of them
 //! writes run in the order given, all others in parallel; what a job assigned before it failed stays, also when something
 //! panics; a failed job stops nobody else.
+//!
+//! `unsafe` is allowed here, alone outside the kernels: jobs point into the world, since to take values out of it and put them back
+//! would cost a small step as much as its arithmetic.
+#![allow(unsafe_code)]
 
 mod bind;
 mod groups;
@@ -15,7 +21,7 @@ pub use groups::Groups as JobGroups;
 pub use stale::{check_captured, check_functions, check_variable, check_variables};
 pub use workspaces::Workspaces;
 
-use bevy_ecs::entity::{Entity, EntityHashMap};
+use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{Stored, Tensor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +31,7 @@ use groups::Groups;
 
 use crate::error::Error;
 use crate::kernels::program::Program;
-use crate::kernels::{RunFailure, Workspace};
+use crate::kernels::{RunFailure, Span, Workspace};
 use crate::parallel;
 use crate::plan::Instance;
 use crate::trace::pass::panic_message;
@@ -43,8 +49,8 @@ pub struct Job {
     pub outputs: Vec<Tensor>,
     /// How the last run ended.
     pub outcome: Outcome,
-    /// The values of the variables, while it runs.
-    values: Vec<Tensor>,
+    /// Where the values of the variables are, then the inputs and the outputs: while it runs.
+    spans: Vec<Span>,
 }
 
 /// Whether a job ran.
@@ -53,38 +59,53 @@ pub type Outcome = Result<(), Error>;
 impl Job {
     /// A run of a plan.
     pub fn new(instance: Arc<Instance>, inputs: Vec<Tensor>, variables: Arc<[Entity]>) -> Self {
-        Self { instance, inputs, variables, outputs: Vec::new(), outcome: Ok(()), values: Vec::new() }
+        Self { instance, inputs, variables, outputs: Vec::new(), outcome: Ok(()), spans: Vec::new() }
     }
 }
 
 /// Runs one job.
 pub fn execute_one(world: &mut World, job: &mut Job) -> Outcome {
+    execute_repeatedly(world, job, |_, _| Ok(false))
+}
+
+/// Runs one job again and again, until `next` says that it is enough or leaves inputs of other specs. `next` is given the inputs,
+/// to change them, and the outputs of the run before.
+pub fn execute_repeatedly(
+    world: &mut World,
+    job: &mut Job,
+    mut next: impl FnMut(&mut Vec<Tensor>, &[Tensor]) -> Result<bool, Error>,
+) -> Outcome {
     let workspaces = Workspaces::of(world);
     begin(world, job)?;
-    let outcome = workspaces.with(|workspace| run(job, workspace));
-    end(world, job);
-    outcome
+    workspaces.with(|workspace| {
+        loop {
+            // SAFETY: the job has begun, and the world has been ours since.
+            unsafe { run(job, workspace)? };
+            if !next(&mut job.inputs, &job.outputs)? || !job.instance.takes(&job.inputs) {
+                return Ok(());
+            }
+        }
+    })
 }
 
-/// Checks a job and takes the values that it runs on out of the world: nothing else can read what it writes until [`end`].
-pub(crate) fn begin(world: &mut World, job: &mut Job) -> Outcome {
-    check(world, job)?;
-    let Job { instance, variables, values, .. } = job;
-    values.clear();
-    for (variable, is_written) in variables.iter().zip(&instance.program.is_written) {
-        values.push(take(world, *variable, *is_written));
+/// Checks everything that a job refers to weakly, and finds where its values are; those it writes get storage of their own.
+fn begin(world: &mut World, job: &mut Job) -> Outcome {
+    let Job { instance, variables, spans, .. } = job;
+    let skeleton = &instance.skeleton;
+    check_functions(world, skeleton.name(), &skeleton.functions)?;
+    spans.clear();
+    let is_written = &instance.program.is_written;
+    for ((weak, variable), is_written) in skeleton.weak().iter().zip(variables.iter()).zip(is_written) {
+        let span = if *is_written {
+            let stored = world.get_mut::<Stored>(*variable).filter(|stored| stored.0.fits(&weak.spec));
+            stored.map(|mut stored| Span::writable(&mut stored.0))
+        } else {
+            let stored = world.get::<Stored>(*variable).filter(|stored| stored.0.fits(&weak.spec));
+            stored.map(|stored| Span::readable(&stored.0))
+        };
+        spans.push(span.ok_or_else(|| stale::unusable_variable(world, skeleton.name(), weak, *variable))?);
     }
     Ok(())
-}
-
-/// Puts the values of a job back.
-pub(crate) fn end(world: &mut World, job: &mut Job) {
-    let Job { instance, variables, values, .. } = job;
-    for ((variable, value), is_written) in variables.iter().zip(values.drain(..)).zip(&instance.program.is_written) {
-        if *is_written {
-            put_back(world, *variable, value);
-        }
-    }
 }
 
 /// Runs jobs; how each ended is its `outcome`.
@@ -100,146 +121,66 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
         world.get_resource_mut::<Groups>().map(|mut groups| std::mem::take(&mut *groups)).unwrap_or_default();
     groups.follow(jobs);
     let work = jobs.iter().fold(0_usize, |work, job| work.saturating_add(job.instance.program.work_nanoseconds));
+    // Collect.
+    jobs.iter_mut().for_each(|job| job.outcome = begin(world, job));
     if groups.are_single() {
-        for job in &mut *jobs {
-            job.outcome = begin(world, job);
-        }
+        // Compute: in place.
         parallel::each_run(jobs, work, |jobs| {
-            workspaces.with(|workspace| {
-                for job in jobs.iter_mut().filter(|job| job.outcome.is_ok()) {
-                    job.outcome = run(job, workspace);
-                }
-            });
+            // SAFETY: the jobs have begun, the world is ours, and what one writes no other touches.
+            workspaces.with(|workspace| unsafe { run_in_order(jobs.iter_mut(), workspace) });
         });
-        // What did not begin has no values.
-        jobs.iter_mut().for_each(|job| end(world, job));
     } else {
-        execute_groups(world, jobs, &groups, work, &workspaces);
+        // Once more, since what one job got storage of its own for another may have looked at before.
+        jobs.iter_mut().filter(|job| job.outcome.is_ok()).for_each(|job| job.outcome = begin(world, job));
+        let mut jobs: Vec<Option<&mut Job>> = jobs.iter_mut().map(Some).collect();
+        let in_group = |places: &[usize]| places.iter().filter_map(|place| jobs[*place].take()).collect::<Vec<_>>();
+        let groups: Vec<Vec<&mut Job>> = groups.iter().map(in_group).collect();
+        // SAFETY: as above, for groups.
+        parallel::map(groups, work, |group| {
+            workspaces.with(|workspace| unsafe { run_in_order(group.into_iter(), workspace) });
+        });
     }
     world.insert_resource(groups);
 }
 
-/// Runs jobs of which some share what one of them writes.
-fn execute_groups(world: &mut World, jobs: &mut [Job], groups: &Groups, work: usize, workspaces: &Workspaces) {
-    // Collect: each group with the values of its variables.
-    let mut jobs: Vec<Option<&mut Job>> = jobs.iter_mut().map(Some).collect();
-    let collected: Vec<Collected<'_>> = groups
-        .iter()
-        .map(|places| collect(world, places.iter().filter_map(|place| jobs[*place].take()).collect()))
-        .collect();
-    // Compute: groups in parallel, the jobs of one in order.
-    let ran = parallel::map(collected, work, |group| run_group(group, workspaces));
-    // Commit.
-    for (variable, value) in ran.into_iter().flatten() {
-        put_back(world, variable, value);
+/// Runs those of the jobs that have begun well.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn run_in_order<'a>(jobs: impl Iterator<Item = &'a mut Job>, workspace: &mut Workspace) {
+    for job in jobs.filter(|job| job.outcome.is_ok()) {
+        // SAFETY: the caller's promise.
+        job.outcome = unsafe { run(job, workspace) };
     }
-}
-
-/// Checks everything that a job refers to weakly, before anything of it runs.
-fn check(world: &World, job: &Job) -> Outcome {
-    let skeleton = &job.instance.skeleton;
-    check_functions(world, skeleton.name(), &skeleton.functions)?;
-    for (weak, variable) in skeleton.weak().iter().zip(job.variables.iter()) {
-        let Some(stored) = world.get::<Stored>(*variable) else {
-            return Err(stale::stale_variable(world, skeleton.name(), weak, *variable).into());
-        };
-        if !stored.0.fits(&weak.spec) {
-            let (given, wanted, path) = (stored.0.spec(), &weak.spec, &weak.path);
-            let message =
-                format!("function `{}` takes `{path}` as {wanted}, but it holds {given} now", skeleton.name());
-            return Err(Error::invalid(message));
-        }
-    }
-    Ok(())
-}
-
-/// The value of a variable: taken out where it is to be written, so that nobody else holds it; else shared.
-fn take(world: &mut World, variable: Entity, is_written: bool) -> Tensor {
-    if is_written {
-        world.get_mut::<Stored>(variable).map(|mut stored| std::mem::take(&mut stored.0)).unwrap_or_default()
-    } else {
-        world.get::<Stored>(variable).map(|stored| stored.0.clone()).unwrap_or_default()
-    }
-}
-
-fn put_back(world: &mut World, variable: Entity, value: Tensor) {
-    if let Some(mut stored) = world.get_mut::<Stored>(variable) {
-        stored.0 = value;
-    }
-}
-
-/// Jobs that run one after the other, and the values of the variables that some of them write.
-struct Collected<'a> {
-    jobs: Vec<&'a mut Job>,
-    written: EntityHashMap<Tensor>,
-}
-
-/// Checks the jobs of a group, and takes what they need out of the world.
-fn collect<'a>(world: &mut World, mut jobs: Vec<&'a mut Job>) -> Collected<'a> {
-    for job in &mut jobs {
-        job.outcome = check(world, job);
-    }
-    let mut written: EntityHashMap<Tensor> = EntityHashMap::default();
-    for job in jobs.iter().filter(|job| job.outcome.is_ok()) {
-        for (variable, is_written) in job.variables.iter().zip(&job.instance.program.is_written) {
-            if *is_written && !written.contains_key(variable) {
-                written.insert(*variable, take(world, *variable, true));
-            }
-        }
-    }
-    for job in jobs.iter_mut().filter(|job| job.outcome.is_ok()) {
-        let Job { variables, values, .. } = &mut **job;
-        values.clear();
-        for variable in variables.iter() {
-            // What the group writes comes from those before, when the job's turn comes.
-            let is_ours = written.contains_key(variable);
-            values.push(if is_ours { Tensor::default() } else { take(world, *variable, false) });
-        }
-    }
-    Collected { jobs, written }
-}
-
-/// Runs the jobs of one group in order, each on what those before it left; what they left in the end.
-fn run_group(group: Collected<'_>, workspaces: &Workspaces) -> EntityHashMap<Tensor> {
-    let Collected { jobs, mut written } = group;
-    for job in jobs.into_iter().filter(|job| job.outcome.is_ok()) {
-        let instance = job.instance.clone();
-        let Job { variables, values, .. } = &mut *job;
-        for ((variable, value), is_written) in variables.iter().zip(values).zip(&instance.program.is_written) {
-            if let Some(latest) = written.get_mut(variable) {
-                *value = if *is_written { std::mem::take(latest) } else { latest.clone() };
-            }
-        }
-        job.outcome = workspaces.with(|workspace| run(job, workspace));
-        let Job { variables, values, .. } = &mut *job;
-        for ((variable, value), is_written) in variables.iter().zip(values.drain(..)).zip(&instance.program.is_written)
-        {
-            if *is_written {
-                written.insert(*variable, value);
-            }
-        }
-    }
-    written
 }
 
 /// Runs a job that has begun on the values of its variables, which it may change. A panic is an error, and the changes before it
 /// stay.
-pub(crate) fn run(job: &mut Job, workspace: &mut Workspace) -> Outcome {
-    let Job { instance, inputs, values, outputs, .. } = job;
+///
+/// # Safety
+/// Since the job has begun nobody has touched its variables but runs of this job or of others before it.
+unsafe fn run(job: &mut Job, workspace: &mut Workspace) -> Outcome {
+    let Job { instance, inputs, variables, outputs, spans, .. } = job;
     let (skeleton, program) = (&instance.skeleton, &instance.program);
     fit_outputs(program, outputs)?;
-    match catch_unwind(AssertUnwindSafe(|| program.run(inputs, values, outputs, workspace))) {
+    spans.truncate(variables.len());
+    spans.extend(inputs.iter().map(Span::readable));
+    spans.extend(outputs.iter_mut().map(Span::writable));
+    // SAFETY: the spans are those of the job's variables, inputs and outputs.
+    match catch_unwind(AssertUnwindSafe(|| unsafe { program.run(spans, workspace) })) {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(RunFailure { instruction, cause })) => {
-            let instruction = &program.instructions[instruction];
-            let function = skeleton.name().clone();
-            Err(Error::Run { function, op: instruction.op, origin: instruction.origin, cause })
-        }
+        Ok(Err(failure)) => Err(failure_of(skeleton.name(), program, failure)),
         Err(panic) => {
             let function = skeleton.name().clone();
             Err(Error::Panicked { function, message: panic_message(&*panic) })
         }
     }
+}
+
+/// The error of a run that failed.
+fn failure_of(function: &Arc<str>, program: &Program, RunFailure { instruction, cause }: RunFailure) -> Error {
+    let instruction = &program.instructions[instruction];
+    Error::Run { function: function.clone(), op: instruction.op, origin: instruction.origin, cause }
 }
 
 /// Makes `outputs` tensors of a program's results, where they are not already.

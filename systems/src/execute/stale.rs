@@ -45,6 +45,15 @@ pub fn check_variable(world: &World, function: &Arc<str>, weak: &WeakReference, 
     }
 }
 
+/// Why a call cannot use a variable: it is gone, or what it holds is of another spec now.
+pub(super) fn unusable_variable(world: &World, function: &Arc<str>, weak: &WeakReference, variable: Entity) -> Error {
+    let Some(stored) = world.get::<Stored>(variable) else {
+        return stale_variable(world, function, weak, variable).into();
+    };
+    let (given, wanted, path) = (stored.0.spec(), &weak.spec, &weak.path);
+    Error::invalid(format!("function `{function}` takes `{path}` as {wanted}, but it holds {given} now"))
+}
+
 /// Checks that the variables that a plan would run on are alive.
 pub fn check_variables(world: &World, skeleton: &Skeleton, variables: &[Entity]) -> Result<(), Error> {
     let mut pairs = skeleton.weak().iter().zip(variables);

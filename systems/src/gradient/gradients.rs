@@ -4,7 +4,7 @@ use bevy_ecs::entity::Entity;
 use entigrad_components::{Static, Tensor, Token, VariableId};
 
 use crate::error::Error;
-use crate::structure::{Flattened, Rebuilt, Structure, TracedParts, Untraced, next_token};
+use crate::structure::{Exchanged, Flattened, Rebuilt, Structure, TracedParts, Untraced, next_token};
 use crate::trace::{Trace, Value};
 use entigrad_components::{WeakReference, WeakSource};
 
@@ -89,8 +89,7 @@ impl Structure for Gradients {
     type Traced<'t> = TracedGradients<'t>;
 
     fn flatten(self, parts: &mut Flattened<'_>) {
-        let refused = || Error::invalid("gradients are results, not arguments: pass the tensors that they hold");
-        parts.error.get_or_insert_with(refused);
+        parts.refuse(Error::invalid("gradients are results, not arguments: pass the tensors that they hold"));
     }
 
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<TracedGradients<'t>> {
@@ -128,6 +127,21 @@ impl Structure for Gradients {
             entries.push(Entry { variable, is_connected, gradient: Tensor::rebuild(parts)? });
         }
         Some(Self { entries })
+    }
+
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        next_token(&mut parts.tokens) == Some(&Token::Vector(self.entries.len() as u32))
+            && self.entries.iter_mut().all(|entry| entry.exchange(parts).is_some())
+    }
+}
+
+impl Entry {
+    /// As [`Structure::exchange`].
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> Option<()> {
+        let (place, is_connected) = variable_tokens(&mut parts.tokens)?;
+        self.variable = VariableId::new(parts.world, *parts.variables.get(place)?);
+        self.is_connected = is_connected;
+        self.gradient.exchange(parts).then_some(())
     }
 }
 

@@ -3,10 +3,36 @@
 //! `unsafe` is allowed here: threads share the pointers of buffers.
 #![allow(unsafe_code)]
 
-use entigrad_components::Scalar;
 use entigrad_components::tensor::PADDING_BYTES;
+use entigrad_components::{Scalar, Tensor};
 
 use super::program::BufferId;
+
+/// Bytes of a tensor: where they begin, and how many there are, padding included.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub(super) pointer: *mut u8,
+    pub(super) bytes: usize,
+}
+
+// SAFETY: it is followed only while a program runs, whose caller vouches for it.
+unsafe impl Send for Span {}
+// SAFETY: as above.
+unsafe impl Sync for Span {}
+
+impl Span {
+    /// Of a tensor that is read.
+    pub fn readable(tensor: &Tensor) -> Self {
+        let (pointer, bytes) = tensor.storage();
+        Self { pointer: pointer.cast_mut(), bytes }
+    }
+
+    /// Of a tensor that is written: in storage of its own from now on.
+    pub fn writable(tensor: &mut Tensor) -> Self {
+        let (pointer, bytes) = tensor.storage_mut();
+        Self { pointer, bytes }
+    }
+}
 
 /// A unit of the arena and of registers: what buffers are aligned to and padded to.
 #[derive(Clone, Copy, Debug)]

@@ -20,6 +20,7 @@ mod run;
 pub mod tile;
 pub mod view;
 
+pub use memory::Span;
 pub use opaque::{Kernel, KernelCall, OperandView, ResultView};
 pub use run::{RunFailure, Workspace};
 

@@ -3,10 +3,9 @@
 //! `unsafe` is allowed here: buffers become pointers, and instructions trust that a program is whole.
 #![allow(unsafe_code)]
 
-use entigrad_components::Tensor;
 use std::ptr;
 
-use super::memory::{Line, Memory};
+use super::memory::{Line, Memory, Span};
 use super::program::{Place, Program, Work};
 use crate::error::RunError;
 
@@ -32,41 +31,38 @@ pub struct RunFailure {
 }
 
 impl Program {
-    /// Runs the program on its arguments, the values of its variables, which it may change, and tensors of its results' specs,
-    /// whose storage it fills. What it wrote into variables before an error stays.
+    /// Runs the program on the values of its variables, which it may change, on its inputs, and on its outputs, which it fills:
+    /// one span each, in this order. What it wrote into variables before an error stays.
+    ///
+    /// # Safety
+    /// The spans are alive; nobody else touches those of variables that are written and of outputs, nobody writes the others.
     ///
     /// # Panics
-    /// Where a tensor is smaller than the program was made for.
-    pub fn run(
-        &self,
-        inputs: &[Tensor],
-        variables: &mut [Tensor],
-        outputs: &mut [Tensor],
-        workspace: &mut Workspace,
-    ) -> Result<(), RunFailure> {
+    /// Where a span is smaller than the program was made for.
+    pub unsafe fn run(&self, spans: &[Span], workspace: &mut Workspace) -> Result<(), RunFailure> {
         let Workspace { arena, pointers } = workspace;
         let lines = self.arena_bytes.div_ceil(size_of::<Line>());
         if arena.len() < lines {
             arena.resize(lines, Line::default());
         }
         let arena = arena.as_mut_ptr().cast::<u8>();
+        let (inputs, outputs) = (self.is_written.len(), spans.len() - self.outputs.len());
         pointers.clear();
         for buffer in &self.buffers {
-            let (pointer, bytes) = match buffer.place {
-                Place::Input(place) => constant(&inputs[place as usize]),
-                Place::Constant(place) => constant(&self.constants[place as usize]),
-                Place::Variable(place) if self.is_written[place as usize] => changing(&mut variables[place as usize]),
-                Place::Variable(place) => constant(&variables[place as usize]),
-                Place::Output(place) => changing(&mut outputs[place as usize]),
-                Place::Arena(offset) => (arena.wrapping_add(offset), self.arena_bytes - offset),
+            let span = match buffer.place {
+                Place::Variable(place) => spans[place as usize],
+                Place::Input(place) => spans[inputs + place as usize],
+                Place::Output(place) => spans[outputs + place as usize],
+                Place::Constant(place) => Span::readable(&self.constants[place as usize]),
+                Place::Arena(offset) => Span { pointer: arena.wrapping_add(offset), bytes: self.arena_bytes - offset },
             };
-            assert!(buffer.bytes() <= bytes, "a tensor is as large as the program takes it to be");
-            pointers.push(pointer);
+            assert!(buffer.bytes() <= span.bytes, "a tensor is as large as the program takes it to be");
+            pointers.push(span.pointer);
         }
         let memory = Memory::new(pointers);
         for (place, instruction) in self.instructions.iter().enumerate() {
-            // SAFETY: every buffer is as large as the program says, and nobody else touches them: inputs and constants are
-            // borrowed, written variables and outputs borrowed alone and in storage of their own, the arena is ours.
+            // SAFETY: every buffer is as large as the program says; the arena and the constants are ours, for the others it is the
+            // caller's promise.
             unsafe {
                 match &instruction.work {
                     Work::Fused(fused) => fused.run(memory),
@@ -83,13 +79,4 @@ impl Program {
         }
         Ok(())
     }
-}
-
-fn constant(tensor: &Tensor) -> (*mut u8, usize) {
-    let (pointer, bytes) = tensor.storage();
-    (pointer.cast_mut(), bytes)
-}
-
-fn changing(tensor: &mut Tensor) -> (*mut u8, usize) {
-    tensor.storage_mut()
 }

@@ -1,13 +1,14 @@
 //! The sweep pass: what was cached for the dead is thrown away, in time linear in what died.
 //!
-//! *Reads* the death queue that hooks fill, *writes* function caches, plans, bindings and reverse references. Runs at each
+//! *Reads* the death queue that hooks fill, *writes* function caches, plans, warm calls, bindings and reverse references. Runs at each
 //! engine entry and first and last in an update.
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::reference::forget;
-use entigrad_components::{Binding, CacheKey, Death, DeathQueue, FuncGraph, FunctionCache};
+use entigrad_components::{Binding, CacheKey, ConcreteOf, Death, DeathQueue, FuncGraph, FunctionCache};
 
+use crate::call::forget_calls_of;
 use crate::plan::Plans;
 
 /// Drains the death queue; whether anything had died.
@@ -53,11 +54,16 @@ fn evict(world: &mut World, referrer: Entity, dead: Entity) {
     } else {
         // The concrete stays to say what is gone when it is called; only what it would run with goes.
         world.entity_mut(referrer).remove::<Plans>();
+        if let Some(function) = world.get::<ConcreteOf>(referrer).map(|function| function.0) {
+            forget_calls_of(world, function, referrer);
+        }
     }
 }
 
 fn forget_concrete(world: &mut World, function: Option<Entity>, key: &CacheKey, concrete: Entity) {
-    let Some(mut cache) = function.and_then(|function| world.get_mut::<FunctionCache>(function)) else { return };
+    let Some(function) = function else { return };
+    forget_calls_of(world, function, concrete);
+    let Some(mut cache) = world.get_mut::<FunctionCache>(function) else { return };
     if cache.0.get(key) == Some(&concrete) {
         cache.0.remove(key);
     }

@@ -5,7 +5,8 @@ use entigrad::prelude::*;
 
 /// Warm calls of a function that adds 1 to sixteen numbers, each on the result of the last. Variants are ways to call.
 pub fn dispatch(session: &mut Session) -> Result<()> {
-    call(session)
+    call(session)?;
+    call_into(session)
 }
 
 /// A tensor in, a tensor out.
@@ -26,6 +27,33 @@ fn call(session: &Session) -> Result<()> {
     })?;
     session.report(&Measured {
         variant: "call",
+        unit: "us/call",
+        first_call_ms,
+        median_us,
+        check: None,
+        gradnorm: None,
+    });
+    Ok(())
+}
+
+/// A tensor in, and out into one that is there.
+fn call_into(session: &Session) -> Result<()> {
+    let mut engine = Engine::new();
+    let (mut x, mut y) = (Tensor::from([1.0_f32; 16]), Tensor::default());
+    let (first_call_ms, add) = session.clock.first_call(|| {
+        let add = engine.function::<Tensor, Tensor>("add", |_, x| x + 1.0);
+        engine.call_into(add, x.clone(), &mut y)?;
+        Ok(add)
+    })?;
+    let median_us = session.clock.median_microseconds(|count| {
+        for _ in 0..count {
+            engine.call_into(add, x.clone(), &mut y)?;
+            std::mem::swap(&mut x, &mut y);
+        }
+        Ok(())
+    })?;
+    session.report(&Measured {
+        variant: "call_into",
         unit: "us/call",
         first_call_ms,
         median_us,

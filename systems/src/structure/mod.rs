@@ -4,15 +4,17 @@
 //! a trace from traced values. Its traced form borrows the trace, so a traced value that outlives its trace does not
 //! compile.
 
+mod flattened;
+
+pub(crate) use flattened::Recognized;
+pub use flattened::{Flattened, Known, Parts};
+
 use bevy_ecs::entity::Entity;
-use bevy_ecs::world::World;
-use entigrad_components::{Kind, ModelId, Static, Tensor, Token};
+use entigrad_components::{ModelId, Static, Tensor, Token};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::function;
-use crate::names;
 use crate::trace::{Trace, TracedModel, Value};
 
 /// The model arguments of a call, in order of first appearance.
@@ -33,44 +35,12 @@ pub trait Structure: Sized + 'static {
     fn untrace<'t>(traced: Self::Traced<'t>, parts: &mut Untraced<'t>);
     /// Builds this from a skeleton and tensors; `None` where the skeleton is of another structure.
     fn rebuild(parts: &mut Rebuilt<'_>) -> Option<Self>;
-}
-
-/// A structure taken apart: what a call is made of.
-pub struct Flattened<'w> {
-    /// The world, to look up models.
-    pub world: &'w mut World,
-    /// The skeleton.
-    pub tokens: Vec<Token>,
-    /// The leaves.
-    pub leaves: Vec<Tensor>,
-    /// The models.
-    pub models: Models,
-    /// The first thing that was wrong.
-    pub error: Option<Error>,
-}
-
-impl<'w> Flattened<'w> {
-    /// Takes `structure` apart.
-    pub fn of<A: Structure>(world: &'w mut World, structure: A) -> Result<Parts, Error> {
-        let (tokens, leaves) = (Vec::new(), Vec::new());
-        let mut parts = Flattened { world, tokens, leaves, models: Models::new(), error: None };
-        structure.flatten(&mut parts);
-        match parts.error {
-            Some(error) => Err(error),
-            None => Ok(Parts { tokens: parts.tokens, leaves: parts.leaves, models: parts.models }),
-        }
+    /// Swaps every tensor of this with one of `parts`, so that a call can write where the last one's results are; false, whatever
+    /// was swapped by then, where this is of another structure or cannot tell.
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        let _ = parts;
+        false
     }
-}
-
-/// What [`Flattened::of`] gives.
-#[derive(Clone, Debug)]
-pub struct Parts {
-    /// The skeleton, each leaf with its own spec.
-    pub tokens: Vec<Token>,
-    /// The leaves.
-    pub leaves: Vec<Tensor>,
-    /// The models.
-    pub models: Models,
 }
 
 /// A skeleton being read in a trace.
@@ -102,7 +72,21 @@ pub struct Rebuilt<'a> {
     /// What is left of the skeleton.
     pub tokens: &'a [Token],
     /// What is left of the leaves.
-    pub leaves: std::vec::IntoIter<Tensor>,
+    pub leaves: std::vec::Drain<'a, Tensor>,
+    /// The models of the call.
+    pub models: &'a [Entity],
+    /// The variable of each weak reference of the concrete.
+    pub variables: &'a [Entity],
+}
+
+/// A skeleton being read while its tensors change places with a structure's own.
+pub struct Exchanged<'a> {
+    /// The world's id, for handles.
+    pub world: bevy_ecs::world::WorldId,
+    /// What is left of the skeleton.
+    pub tokens: &'a [Token],
+    /// What is left of the leaves.
+    pub leaves: std::slice::IterMut<'a, Tensor>,
     /// The models of the call.
     pub models: &'a [Entity],
     /// The variable of each weak reference of the concrete.
@@ -125,8 +109,7 @@ fn next_leaf<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Value<'t>> {
 impl Structure for Tensor {
     type Traced<'t> = Value<'t>;
     fn flatten(self, parts: &mut Flattened<'_>) {
-        parts.tokens.push(Token::Leaf(self.spec()));
-        parts.leaves.push(self);
+        parts.leaf(self);
     }
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Value<'t>> {
         matches!(next_token(&mut parts.tokens)?, Token::Leaf(_)).then(|| next_leaf(parts))?
@@ -141,6 +124,11 @@ impl Structure for Tensor {
     fn rebuild(parts: &mut Rebuilt<'_>) -> Option<Self> {
         matches!(next_token(&mut parts.tokens)?, Token::Leaf(_)).then(|| parts.leaves.next())?
     }
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        let is_leaf = matches!(next_token(&mut parts.tokens), Some(Token::Leaf(_)));
+        let other = parts.leaves.next().filter(|_| is_leaf);
+        other.map(|other| std::mem::swap(self, other)).is_some()
+    }
 }
 
 /// Implements [`Structure`] for a tuple.
@@ -150,7 +138,7 @@ macro_rules! tuple {
         impl<$($part: Structure),*> Structure for ($($part,)*) {
             type Traced<'t> = ($($part::Traced<'t>,)*);
             fn flatten(self, parts: &mut Flattened<'_>) {
-                parts.tokens.push(Token::Tuple($count));
+                parts.token(Token::Tuple($count));
                 let ($($part,)*) = self;
                 $($part.flatten(parts);)*
             }
@@ -170,6 +158,10 @@ macro_rules! tuple {
                 (*next_token(&mut parts.tokens)? == Token::Tuple($count)).then_some(())?;
                 Some(($($part::rebuild(parts)?,)*))
             }
+            fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+                let ($($part,)*) = self;
+                next_token(&mut parts.tokens) == Some(&Token::Tuple($count)) $(&& $part.exchange(parts))*
+            }
         }
     };
 }
@@ -184,7 +176,7 @@ tuple!(6 A B C D E F);
 impl<S: Structure> Structure for Vec<S> {
     type Traced<'t> = Vec<S::Traced<'t>>;
     fn flatten(self, parts: &mut Flattened<'_>) {
-        parts.tokens.push(Token::Vector(self.len() as u32));
+        parts.token(Token::Vector(self.len() as u32));
         self.into_iter().for_each(|part| part.flatten(parts));
     }
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self::Traced<'t>> {
@@ -202,12 +194,16 @@ impl<S: Structure> Structure for Vec<S> {
         let Token::Vector(count) = next_token(&mut parts.tokens)? else { return None };
         (0..*count).map(|_| S::rebuild(parts)).collect()
     }
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        next_token(&mut parts.tokens) == Some(&Token::Vector(self.len() as u32))
+            && self.iter_mut().all(|part| part.exchange(parts))
+    }
 }
 
 impl<S: Structure> Structure for Option<S> {
     type Traced<'t> = Option<S::Traced<'t>>;
     fn flatten(self, parts: &mut Flattened<'_>) {
-        parts.tokens.push(if self.is_some() { Token::Present } else { Token::Absent });
+        parts.token(if self.is_some() { Token::Present } else { Token::Absent });
         if let Some(part) = self {
             part.flatten(parts);
         }
@@ -233,27 +229,19 @@ impl<S: Structure> Structure for Option<S> {
             token => (*token == Token::Absent).then_some(None),
         }
     }
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        match (next_token(&mut parts.tokens), self) {
+            (Some(Token::Present), Some(part)) => part.exchange(parts),
+            (token, part) => token == Some(&Token::Absent) && part.is_none(),
+        }
+    }
 }
 
 /// A model is keyed by its signature: one trace serves every model of a shape.
 impl Structure for ModelId {
     type Traced<'t> = TracedModel<'t>;
     fn flatten(self, parts: &mut Flattened<'_>) {
-        if self.world != parts.world.id() {
-            parts.error.get_or_insert(Error::OtherWorld { kind: Kind::Model });
-            return;
-        }
-        let Some(signature) = function::model_signature(parts.world, self.entity) else {
-            let name = names::remembered(parts.world, self.entity);
-            parts.error.get_or_insert(Error::gone(Kind::Model, name));
-            return;
-        };
-        let known = parts.models.iter().position(|model| *model == self.entity);
-        let place = known.unwrap_or_else(|| {
-            parts.models.push(self.entity);
-            parts.models.len() - 1
-        });
-        parts.tokens.push(Token::Model(place as u32, signature));
+        parts.model(self);
     }
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<TracedModel<'t>> {
         let Token::Model(argument, _) = next_token(&mut parts.tokens)? else { return None };
@@ -270,6 +258,11 @@ impl Structure for ModelId {
         let Token::Model(argument, _) = next_token(&mut parts.tokens)? else { return None };
         Some(Self::new(parts.world, *parts.models.get(*argument as usize)?))
     }
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        let Some(Token::Model(argument, _)) = next_token(&mut parts.tokens) else { return false };
+        let model = parts.models.get(*argument as usize).map(|model| Self::new(parts.world, *model));
+        model.map(|model| *self = model).is_some()
+    }
 }
 
 /// A plain entity is keyed by identity, generation included, and is itself inside the trace.
@@ -277,11 +270,9 @@ impl Structure for Entity {
     type Traced<'t> = Self;
     fn flatten(self, parts: &mut Flattened<'_>) {
         if parts.world.get_entity(self).is_err() {
-            parts
-                .error
-                .get_or_insert_with(|| Error::invalid(format!("the entity {self} given as an argument was despawned")));
+            parts.refuse(Error::invalid(format!("the entity {self} given as an argument was despawned")));
         }
-        parts.tokens.push(Token::Entity(self));
+        parts.token(Token::Entity(self));
     }
     fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self> {
         if let Token::Entity(entity) = next_token(&mut parts.tokens)? { Some(*entity) } else { None }
@@ -295,6 +286,11 @@ impl Structure for Entity {
     fn rebuild(parts: &mut Rebuilt<'_>) -> Option<Self> {
         if let Token::Entity(entity) = next_token(&mut parts.tokens)? { Some(*entity) } else { None }
     }
+    fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+        let Some(Token::Entity(entity)) = next_token(&mut parts.tokens) else { return false };
+        *self = *entity;
+        true
+    }
 }
 
 /// Implements [`Structure`] for a host value, which is keyed by value and is itself inside the trace.
@@ -304,7 +300,7 @@ macro_rules! host_value {
             type Traced<'t> = Self;
             fn flatten(self, parts: &mut Flattened<'_>) {
                 let $value = self;
-                parts.tokens.push(Token::Static($to));
+                parts.token(Token::Static($to));
             }
             fn traced<'t>(parts: &mut TracedParts<'_, 't>) -> Option<Self> {
                 if let Token::Static($token) = next_token(&mut parts.tokens)? { $from } else { None }
@@ -318,6 +314,11 @@ macro_rules! host_value {
             }
             fn rebuild(parts: &mut Rebuilt<'_>) -> Option<Self> {
                 if let Token::Static($token) = next_token(&mut parts.tokens)? { $from } else { None }
+            }
+            fn exchange(&mut self, parts: &mut Exchanged<'_>) -> bool {
+                let Some(Token::Static($token)) = next_token(&mut parts.tokens) else { return false };
+                let value: Option<Self> = $from;
+                value.map(|value| *self = value).is_some()
             }
         }
     };
