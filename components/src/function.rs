@@ -95,8 +95,8 @@ pub enum WeakSource {
     },
     /// State that a trainer or optimiser keeps for a variable, made on first use.
     State {
-        /// The variable it serves, by its place among the weak references.
-        of: u32,
+        /// The variable it serves, by its place among the weak references; none where it serves all that its keeper trains.
+        of: Option<u32>,
         /// Its name.
         name: &'static str,
         /// What it is filled with when made.

@@ -74,12 +74,13 @@ pub struct Stored(pub Tensor);
 #[derive(Component, Clone, Debug, PartialEq)]
 pub struct Gradient(pub Tensor);
 
-/// Says that this entity is optimiser state, and of which variable: it goes with it.
+/// Says that this entity is optimiser state, and of which variable, or of the keeper itself where all its variables share it: it
+/// goes with it.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[relationship(relationship_target = States)]
 pub struct StateOf(pub Entity);
 
-/// The optimiser state of a variable, all optimisers together. Kept by [`StateOf`].
+/// The optimiser state of a variable, all optimisers together, or of a keeper. Kept by [`StateOf`].
 #[derive(Component, Debug)]
 #[relationship_target(relationship = StateOf, linked_spawn)]
 pub struct States(Vec<Entity>);

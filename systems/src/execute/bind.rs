@@ -109,12 +109,15 @@ fn look_up(
                 models.get(*argument as usize).and_then(|model| role(world, *model, path))
             }
             WeakSource::State { of, name, initial } => {
-                let (served, variable) = (&skeleton.weak()[*of as usize], variables[*of as usize]);
-                if world.get_entity(variable).is_err() {
+                if let Some((served, variable)) = of.map(|of| (&skeleton.weak()[of as usize], variables[of as usize]))
+                    && world.get_entity(variable).is_err()
+                {
                     return Err(stale_variable(world, skeleton.name(), served, variable).into());
                 }
                 let state_name = keeper.map(|keeper| StateName { name, keeper });
-                state_name.map(|name| state(world, weak, variable, name, *initial)).transpose()?
+                let owner = of.map(|of| variables[of as usize]).or(keeper);
+                let both = state_name.zip(owner);
+                both.map(|(name, owner)| state(world, weak, owner, name, *initial)).transpose()?
             }
         };
         let missing = || Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name(), weak.path));
@@ -134,15 +137,15 @@ fn role(world: &World, model: Entity, path: &str) -> Option<Entity> {
     variables.iter().find(is_it).copied()
 }
 
-/// The state of this name that its keeper keeps for `variable`, made where there is none.
+/// The state of this name that its keeper keeps for a variable or for all, made where there is none.
 fn state(
     world: &mut World,
     weak: &WeakReference,
-    variable: Entity,
+    owner: Entity,
     name: StateName,
     initial: Scalar,
 ) -> Result<Entity, Error> {
-    let known = world.get::<States>(variable).map(States::as_slice).unwrap_or_default();
+    let known = world.get::<States>(owner).map(States::as_slice).unwrap_or_default();
     if let Some(found) = known.iter().find(|entity| world.get::<StateName>(**entity) == Some(&name)) {
         return Ok(*found);
     }
@@ -150,7 +153,7 @@ fn state(
     let value = Tensor::full(&shape, initial)?;
     let keeper = name.keeper;
     let index = next_creation_index(world);
-    let entity = world.spawn((name, Stored(value), StateOf(variable), index)).id();
+    let entity = world.spawn((name, Stored(value), StateOf(owner), index)).id();
     if let Some(mut owned) = world.get_mut::<OwnedStates>(keeper) {
         owned.0.insert(entity);
     }

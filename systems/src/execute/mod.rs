@@ -61,6 +61,15 @@ impl Job {
     pub fn new(instance: Arc<Instance>, inputs: Vec<Tensor>, variables: Arc<[Entity]>) -> Self {
         Self { instance, inputs, variables, outputs: Vec::new(), outcome: Ok(()), spans: Vec::new() }
     }
+
+    /// Asks for the values of a job that has begun to be brought into the cache, where they are few enough to stay there.
+    fn prefetch(&self) {
+        const BYTES_MAX: usize = 256 * 1024;
+        if self.spans.iter().map(Span::bytes).sum::<usize>() <= BYTES_MAX {
+            self.spans.iter().for_each(Span::prefetch);
+            self.inputs.iter().map(Span::readable).for_each(|span| span.prefetch());
+        }
+    }
 }
 
 /// Runs one job.
@@ -127,7 +136,7 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
         // Compute: in place.
         parallel::each_run(jobs, work, |jobs| {
             // SAFETY: the jobs have begun, the world is ours, and what one writes no other touches.
-            workspaces.with(|workspace| unsafe { run_in_order(jobs.iter_mut(), workspace) });
+            workspaces.with(|workspace| unsafe { run_in_order(jobs, workspace) });
         });
     } else {
         // Once more, since what one job got storage of its own for another may have looked at before.
@@ -137,7 +146,7 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
         let groups: Vec<Vec<&mut Job>> = groups.iter().map(in_group).collect();
         // SAFETY: as above, for groups.
         parallel::map(groups, work, |group| {
-            workspaces.with(|workspace| unsafe { run_in_order(group.into_iter(), workspace) });
+            workspaces.with(|workspace| unsafe { run_in_order(group, workspace) });
         });
     }
     world.insert_resource(groups);
@@ -147,8 +156,13 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
 ///
 /// # Safety
 /// As for [`run`].
-unsafe fn run_in_order<'a>(jobs: impl Iterator<Item = &'a mut Job>, workspace: &mut Workspace) {
-    for job in jobs.filter(|job| job.outcome.is_ok()) {
+unsafe fn run_in_order<'a>(jobs: impl IntoIterator<Item = &'a mut Job>, workspace: &mut Workspace) {
+    let mut jobs = jobs.into_iter().filter(|job| job.outcome.is_ok()).peekable();
+    while let Some(job) = jobs.next() {
+        // Many small jobs wait for memory more than they compute.
+        if let Some(next) = jobs.peek() {
+            next.prefetch();
+        }
         // SAFETY: the caller's promise.
         job.outcome = unsafe { run(job, workspace) };
     }

@@ -9,7 +9,7 @@ use super::reverse::{Cotangent, reverse};
 use crate::error::{Error, GradientError};
 use crate::graph::{Graph, NodeId, flatten};
 use crate::ops::{self, OpTable};
-use crate::optimize::{self, Optimizer};
+use crate::optimize::{self, Optimizer, Updates};
 use crate::trace::pass::panic_message;
 use crate::trace::{Trace, TraceState, Value};
 
@@ -147,11 +147,12 @@ fn step(
     if cotangents.iter().all(|cotangent| !cotangent.is_connected) {
         return Err(failed(GradientError::NothingToTrain));
     }
+    let mut updates = Updates::of_step(trace, optimizer);
     for (source, cotangent) in sources.iter().zip(cotangents) {
         // What the loss does not depend on is left as it is, its optimiser state too.
         let Some(gradient) = cotangent.value else { continue };
         let origin = source.node.map_or(graph.node(target).origin, |node| graph.node(node).origin);
-        let appended = trace.at(origin, || optimize::append_update(trace, optimizer, source.place, gradient.id()));
+        let appended = trace.at(origin, || updates.append(source.place, gradient.id()));
         let (function, optimizer) = (graph.name.clone(), optimizer.name());
         appended.map_err(|cause| Error::Optimizer { function, optimizer, cause })?;
     }

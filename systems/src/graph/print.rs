@@ -28,7 +28,8 @@ fn write_graph(text: &mut String, graph: &Graph, table: &OpTable, with_origins: 
         let source = match &weak.source {
             WeakSource::Captured(_) => String::new(),
             WeakSource::Role { argument, .. } => format!(" of model {argument}"),
-            WeakSource::State { of, .. } => format!(" for variable {of}"),
+            WeakSource::State { of: Some(of), .. } => format!(" for variable {of}"),
+            WeakSource::State { of: None, .. } => " for all variables".to_owned(),
         };
         writeln!(text, "  variable {index}: {} {}{source}{trained}{written}", weak.path, weak.spec)?;
     }

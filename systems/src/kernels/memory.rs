@@ -32,6 +32,21 @@ impl Span {
         let (pointer, bytes) = tensor.storage_mut();
         Self { pointer, bytes }
     }
+
+    /// How many bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Asks for it to be brought into the cache, since it will be read soon. Costs about as many nanoseconds as cache lines.
+    pub fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        for offset in (0..self.bytes).step_by(64) {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            // SAFETY: a prefetch touches nothing, wherever it points.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(self.pointer.wrapping_add(offset).cast()) }
+        }
+    }
 }
 
 /// A unit of the arena and of registers: what buffers are aligned to and padded to.

@@ -1,6 +1,6 @@
 //! Adam.
 
-use super::{Optimizer, StateSpec, Update, Updated, check_setting};
+use super::{Optimizer, StateExtent, StateSpec, Update, Updated, check_setting};
 use crate::error::Error;
 
 /// Adam (Kingma and Ba 2015, algorithm 1): m ← β₁m + (1-β₁)g, v ← β₂v + (1-β₂)g²,
@@ -41,20 +41,22 @@ impl Optimizer for Adam {
     }
 
     fn states(&self) -> Vec<StateSpec> {
+        let like_variable = |name| StateSpec { name, initial: 0.0, extent: StateExtent::Variable };
         // The powers of β are kept as running products in f64, which no variable's own precision blurs.
-        let like_variable = |name| StateSpec { name, initial: 0.0, is_scalar: false };
-        let power = |name| StateSpec { name, initial: 1.0, is_scalar: true };
+        let power = |name| StateSpec { name, initial: 1.0, extent: StateExtent::Shared };
         vec![like_variable("mean"), like_variable("mean_square"), power("beta1_power"), power("beta2_power")]
     }
 
+    /// With both corrections of bias taken out of the loop over elements, as the paper's section 2 says:
+    /// x ← x - ηₜ · m/(√v · cₜ + ε), ηₜ = η/(1-β₁ᵗ), cₜ = 1/√(1-β₂ᵗ).
     fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
         let Update { value, gradient, states } = update;
         let (beta1_power, beta2_power) = (states[2] * self.beta1, states[3] * self.beta2);
         let mean = states[0] * self.beta1 + gradient * (1.0 - self.beta1);
         let mean_square = states[1] * self.beta2 + gradient.square() * (1.0 - self.beta2);
-        let unbiased_mean = mean / (1.0 - beta1_power).cast(value.dtype());
-        let unbiased_square = mean_square / (1.0 - beta2_power).cast(value.dtype());
-        let step = unbiased_mean / (unbiased_square.sqrt() + self.epsilon);
-        Updated { value: value - step * self.learning_rate, states: vec![mean, mean_square, beta1_power, beta2_power] }
+        let rate = (self.learning_rate / (1.0 - beta1_power)).cast(value.dtype());
+        let root_scale = (1.0 / (1.0 - beta2_power).sqrt()).cast(value.dtype());
+        let step = mean / (mean_square.sqrt() * root_scale + self.epsilon);
+        Updated { value: value - step * rate, states: vec![mean, mean_square, beta1_power, beta2_power] }
     }
 }

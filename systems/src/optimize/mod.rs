@@ -5,31 +5,31 @@
 
 mod adam;
 mod sgd;
+mod updates;
 
 pub use adam::Adam;
 pub use sgd::Sgd;
+pub(crate) use updates::Updates;
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{
-    Attributes, CacheKey, CreationIndex, DType, Failed, FunctionName, Gradient, Kind, OwnedStates, Scalar, Tensor,
-    TensorSpec, Token, Variable, WeakReference, WeakSource,
+    Attributes, CacheKey, CreationIndex, Failed, FunctionName, Gradient, Kind, OwnedStates, Tensor, Token, Variable,
+    WeakReference, WeakSource,
 };
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::call::{concrete_for, ensure_plan};
 use crate::error::Error;
 use crate::execute::{Job, bind_with_state, execute};
 use crate::function::Body;
-use crate::graph::{Graph, NodeId};
+use crate::graph::Graph;
 use crate::names;
 use crate::ops::{self, OpTable};
 use crate::plan::instance_for;
-use crate::trace::pass::panic_message;
-use crate::trace::{Trace, TraceState, Value};
+use crate::trace::{TraceState, Value};
 use entigrad_components::Origin;
 
 /// A rule that changes a variable by its gradient. `update` emits ops into the step's graph; it runs once, when the step is
@@ -41,21 +41,33 @@ pub trait Optimizer: Any + Send + Sync {
     fn settings(&self) -> Vec<f64>;
     /// What is wrong with the settings, if anything.
     fn check(&self) -> Result<(), Error>;
-    /// The state that it keeps for each variable.
+    /// The state that it keeps.
     fn states(&self) -> Vec<StateSpec>;
     /// One update, as ops.
     fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t>;
 }
 
-/// A piece of state that an optimiser keeps for each variable.
+/// A piece of state that an optimiser keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct StateSpec {
     /// Its name.
     pub name: &'static str,
     /// What it is filled with when made.
     pub initial: f64,
-    /// Whether it is a scalar `f64`, instead of a tensor of the variable's spec.
-    pub is_scalar: bool,
+    /// What it is of.
+    pub extent: StateExtent,
+}
+
+/// What a piece of state is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateExtent {
+    /// A tensor of the variable's spec.
+    Variable,
+    /// A scalar `f64` for each variable.
+    Scalar,
+    /// A scalar `f64` that all variables of a trainer share, such as a count of steps: what it becomes follows from itself alone,
+    /// and the first variable's update says it. Where [`optimize`] updates variables one by one, each has its own.
+    Shared,
 }
 
 /// What an update is given.
@@ -84,43 +96,6 @@ pub fn is_same(left: &dyn Optimizer, right: &dyn Optimizer) -> bool {
     left.type_id() == right.type_id() && left.name() == right.name() && bits(left) == bits(right)
 }
 
-/// Appends one update of the variable at `place` to a graph; what is wrong with the update, if anything.
-pub fn append_update(trace: Trace<'_>, optimizer: &dyn Optimizer, place: u32, gradient: NodeId) -> Result<(), String> {
-    let gradient = Value::of(trace, gradient);
-    let weak = trace.weak(place);
-    let state_place = |state: &StateSpec| {
-        let spec = if state.is_scalar { TensorSpec::scalar(DType::F64) } else { weak.spec.clone() };
-        let initial = Scalar::from_f64(state.initial, spec.dtype);
-        trace.weak_place(WeakReference {
-            source: WeakSource::State { of: place, name: state.name, initial },
-            spec,
-            trainable: false,
-            path: format!("{}/{}", weak.path, state.name).into(),
-            created: 0,
-            is_written: true,
-            ..weak.clone()
-        })
-    };
-    let places: Vec<u32> = optimizer.states().iter().map(state_place).collect();
-    let states: Vec<Value<'_>> = places.iter().map(|place| trace.read_weak(*place)).collect();
-    let value = trace.read_weak(place);
-    // An optimiser may be a user's own: what it does wrong is told as its fault, not the loss's.
-    let update = AssertUnwindSafe(|| optimizer.update(Update { value, gradient, states: &states }));
-    let updated = catch_unwind(update).map_err(|panic| format!("panicked: {}", panic_message(&*panic)))?;
-    if updated.states.len() != places.len() {
-        return Err(format!("keeps {} states and gave {}", places.len(), updated.states.len()));
-    }
-    let error_count = trace.error_count();
-    trace.assign_weak(place, updated.value);
-    for (place, state) in places.into_iter().zip(updated.states) {
-        trace.assign_weak(place, state);
-    }
-    match trace.error_after(error_count) {
-        Some(error) => Err(format!("gave what does not fit: {}", error.cause)),
-        None => Ok(()),
-    }
-}
-
 /// The graph of one update of a variable that is an argument; its input is the gradient.
 pub(crate) fn update_graph(
     table: &OpTable,
@@ -146,7 +121,7 @@ pub(crate) fn update_graph(
         created: 0,
         is_written: false,
     });
-    let outcome = append_update(trace, optimizer, place, gradient.id());
+    let outcome = Updates::of_variable(trace, optimizer).append(place, gradient.id());
     let (graph, errors) = state.finish();
     let refused = errors.into_iter().next().map(|error| error.to_string());
     match outcome.err().or(refused) {

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent, with momentum.
 
-use super::{Optimizer, StateSpec, Update, Updated, check_setting};
+use super::{Optimizer, StateExtent, StateSpec, Update, Updated, check_setting};
 use crate::error::Error;
 
 /// Stochastic gradient descent: b ← μ·b + g, x ← x - η·b (Sutskever et al. 2013, in the form without dampening). Without
@@ -40,7 +40,7 @@ impl Optimizer for Sgd {
     }
 
     fn states(&self) -> Vec<StateSpec> {
-        let momentum = StateSpec { name: "momentum", initial: 0.0, is_scalar: false };
+        let momentum = StateSpec { name: "momentum", initial: 0.0, extent: StateExtent::Variable };
         if self.momentum == 0.0 { Vec::new() } else { vec![momentum] }
     }
 

@@ -98,7 +98,7 @@ impl<'t> Trace<'t> {
                     WeakSource::Role { argument: models[*argument as usize], path: path.clone() }
                 }
                 WeakSource::State { of, name, initial } => {
-                    WeakSource::State { of: places[*of as usize], name, initial: *initial }
+                    WeakSource::State { of: of.map(|of| places[of as usize]), name, initial: *initial }
                 }
             };
             let place = self.weak_place(WeakReference { source, is_written: false, ..weak.clone() });

@@ -99,7 +99,7 @@ fn an_optimizer_that_gives_what_does_not_fit_is_named() {
             Ok(())
         }
         fn states(&self) -> Vec<StateSpec> {
-            vec![StateSpec { name: "memory", initial: 0.0, is_scalar: false }]
+            vec![StateSpec { name: "memory", initial: 0.0, extent: StateExtent::Variable }]
         }
         fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
             let value = if self.1 { update.value.sum() } else { update.value };
