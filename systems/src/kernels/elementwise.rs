@@ -101,6 +101,26 @@ macro_rules! lane2 {
     };
 }
 
+/// The same for three operands of one type.
+macro_rules! lane3 {
+    ($name:ident<$t:ident: $bound:ident> -> $result:ty, |$x:ident, $y:ident, $z:ident| $body:expr) => {
+        struct $name<$t>(PhantomData<$t>);
+        impl<$t: $bound> Map3 for $name<$t> {
+            type X = $t;
+            type Y = $t;
+            type Z = $t;
+            type Result = $result;
+            #[inline(always)]
+            fn map<L: Level>(x: Chunk<$t>, y: Chunk<$t>, z: Chunk<$t>) -> Chunk<$result> {
+                from_fn(|lane| {
+                    let ($x, $y, $z) = (x[lane], y[lane], z[lane]);
+                    $body
+                })
+            }
+        }
+    };
+}
+
 /// Anything that can be compared.
 pub trait Comparable: Pod + PartialOrd {}
 impl<T: Pod + PartialOrd> Comparable for T {}
@@ -117,6 +137,48 @@ lane2!(Equal<T: Comparable> -> u8, |x, y| u8::from(x == y));
 lane2!(Less<T: Comparable> -> u8, |x, y| u8::from(x < y));
 lane2!(LessEqual<T: Comparable> -> u8, |x, y| u8::from(x <= y));
 lane1!(Copy<T: Pod> -> T, |x| x);
+
+/// Two ops that one step does, each with its own rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// x · y + z.
+    MulAdd,
+    /// x · y - z.
+    MulSub,
+    /// z - x · y.
+    SubMul,
+}
+
+impl Combination {
+    /// What printed plans call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MulAdd => "mul_add",
+            Self::MulSub => "mul_sub",
+            Self::SubMul => "sub_mul",
+        }
+    }
+}
+
+lane3!(MulAdd<T: Float> -> T, |x, y, z| x.mul(y).add(z));
+lane3!(MulSub<T: Float> -> T, |x, y, z| x.mul(y).sub(z));
+lane3!(SubMul<T: Float> -> T, |x, y, z| z.sub(x.mul(y)));
+
+/// The tile kernel of a combination, where these element types have one.
+pub fn combined(combination: Combination, dtype: DType) -> Option<TileKernel> {
+    fn of<T: Float>(combination: Combination) -> TileKernel {
+        match combination {
+            Combination::MulAdd => tile3::<MulAdd<T>>(),
+            Combination::MulSub => tile3::<MulSub<T>>(),
+            Combination::SubMul => tile3::<SubMul<T>>(),
+        }
+    }
+    match dtype {
+        DType::F32 => Some(of::<f32>(combination)),
+        DType::F64 => Some(of::<f64>(combination)),
+        DType::I32 | DType::Bool => None,
+    }
+}
 
 /// A choice by a truth value.
 struct Select<T>(PhantomData<T>);

@@ -22,20 +22,15 @@ const SEGMENT: usize = BLOCK * SEGMENT_BLOCKS;
 const PIECE_NANOSECONDS: usize = 100_000;
 
 thread_local! {
-    /// The registers of the fused instruction that this thread runs. They grow to the largest and stay.
-    static REGISTERS: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
+    /// What the fused instruction that this thread runs works with.
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { registers: Vec::new(), bases: Vec::new() }) };
 }
 
-/// Calls `f` with registers of so many bytes.
-fn with_registers<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
-    let lines = bytes.div_ceil(PADDING_BYTES);
-    REGISTERS.with(|registers| {
-        let mut registers = registers.borrow_mut();
-        if registers.len() < lines {
-            registers.resize(lines, Line::default());
-        }
-        f(registers.as_mut_ptr().cast())
-    })
+/// Memory of a fused instruction. It grows to the largest and stays.
+struct Scratch {
+    registers: Vec<Line>,
+    /// Where each base of a slot is.
+    bases: Vec<*mut u8>,
 }
 
 impl Fused {
@@ -84,12 +79,20 @@ impl Fused {
     }
 
     unsafe fn with_worker(&self, memory: Memory<'_>, f: impl FnOnce(&mut Worker<'_>)) {
-        with_registers(self.register_bytes, |registers| {
-            let mut bases: SmallVec<[*mut u8; 12]> = SmallVec::new();
-            bases.push(self.pool.pointer().cast_mut());
-            bases.push(registers);
-            bases.resize(2 + self.directs.len() + self.stores.len(), registers);
-            let mut worker = Worker { fused: self, memory, bases };
+        let lines = self.register_bytes.div_ceil(PADDING_BYTES);
+        let base_count = Slot::FIRST_DIRECT as usize + self.directs.len() + self.stores.len();
+        SCRATCH.with(|scratch| {
+            let Scratch { registers, bases } = &mut *scratch.borrow_mut();
+            if registers.len() < lines {
+                registers.resize(lines, Line::default());
+            }
+            let registers = registers.as_mut_ptr().cast();
+            if bases.len() < base_count {
+                bases.resize(base_count, registers);
+            }
+            bases[Slot::POOL as usize] = self.pool.pointer().cast_mut();
+            bases[Slot::REGISTERS as usize] = registers;
+            let mut worker = Worker { fused: self, memory, bases, registers };
             // SAFETY: the caller's promise.
             unsafe { worker.fill_uniforms() };
             f(&mut worker);
@@ -144,16 +147,20 @@ unsafe impl<T> Sync for Shared<T> {}
 struct Worker<'a> {
     fused: &'a Fused,
     memory: Memory<'a>,
-    bases: SmallVec<[*mut u8; 12]>,
+    bases: &'a mut [*mut u8],
+    registers: *mut u8,
 }
 
 impl Worker<'_> {
     fn register(&self, offset: u32) -> *mut u8 {
-        self.bases[Slot::REGISTERS as usize].wrapping_add(offset as usize)
+        self.registers.wrapping_add(offset as usize)
     }
 
-    fn pointer(&self, slot: Slot) -> *mut u8 {
-        self.bases[slot.base as usize].wrapping_add(slot.offset as usize)
+    /// # Safety
+    /// The slot is one of this instruction.
+    unsafe fn pointer(&self, slot: Slot) -> *mut u8 {
+        // SAFETY: the caller's promise; there is a base for each operand and store.
+        unsafe { self.bases.get_unchecked(slot.base as usize).wrapping_add(slot.offset as usize) }
     }
 
     unsafe fn fill_uniforms(&mut self) {

@@ -53,6 +53,11 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    /// Whether it is no part of the program.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.place, Place::Input(_) | Place::Variable(_) | Place::Output(_))
+    }
+
     /// Its size.
     pub fn bytes(&self) -> usize {
         self.length * self.dtype.size_bytes()
@@ -62,10 +67,14 @@ impl Buffer {
 /// A linear program.
 #[derive(Debug)]
 pub struct Program {
+    /// A number that no other program of this process has, and not 0.
+    pub number: u64,
     /// Tensors that it holds itself.
     pub constants: Vec<Tensor>,
     /// All buffers.
     pub buffers: Vec<Buffer>,
+    /// Those of inputs, variables and results, which are elsewhere at every run.
+    pub outside: Vec<BufferId>,
     /// What it does, in order.
     pub instructions: Vec<Instruction>,
     /// The results' specs.

@@ -6,7 +6,7 @@
 use std::ptr;
 
 use super::memory::{Line, Memory, Span};
-use super::program::{Place, Program, Work};
+use super::program::{Buffer, Place, Program, Work};
 use crate::error::RunError;
 
 /// The memory that a run needs besides arguments, variables and results. It grows to the largest program and is used again.
@@ -14,6 +14,8 @@ use crate::error::RunError;
 pub struct Workspace {
     arena: Vec<Line>,
     pointers: Vec<*mut u8>,
+    /// The program that the pointers are of, by number.
+    program: u64,
 }
 
 // SAFETY: the pointers are only followed while a run fills them in.
@@ -40,26 +42,23 @@ impl Program {
     /// # Panics
     /// Where a span is smaller than the program was made for.
     pub unsafe fn run(&self, spans: &[Span], workspace: &mut Workspace) -> Result<(), RunFailure> {
-        let Workspace { arena, pointers } = workspace;
-        let lines = self.arena_bytes.div_ceil(size_of::<Line>());
-        if arena.len() < lines {
-            arena.resize(lines, Line::default());
-        }
-        let arena = arena.as_mut_ptr().cast::<u8>();
+        self.lay_out(workspace);
         let (inputs, outputs) = (self.is_written.len(), spans.len() - self.outputs.len());
-        pointers.clear();
-        for buffer in &self.buffers {
-            let span = match buffer.place {
+        for buffer in &self.outside {
+            let Buffer { place, .. } = self.buffers[buffer.index()];
+            let span = match place {
                 Place::Variable(place) => spans[place as usize],
                 Place::Input(place) => spans[inputs + place as usize],
                 Place::Output(place) => spans[outputs + place as usize],
-                Place::Constant(place) => Span::readable(&self.constants[place as usize]),
-                Place::Arena(offset) => Span { pointer: arena.wrapping_add(offset), bytes: self.arena_bytes - offset },
+                Place::Constant(_) | Place::Arena(_) => continue,
             };
-            assert!(buffer.bytes() <= span.bytes, "a tensor is as large as the program takes it to be");
-            pointers.push(span.pointer);
+            assert!(
+                self.buffers[buffer.index()].bytes() <= span.bytes,
+                "a tensor is as large as the program takes it to be"
+            );
+            workspace.pointers[buffer.index()] = span.pointer;
         }
-        let memory = Memory::new(pointers);
+        let memory = Memory::new(&workspace.pointers);
         for (place, instruction) in self.instructions.iter().enumerate() {
             // SAFETY: every buffer is as large as the program says; the arena and the constants are ours, for the others it is the
             // caller's promise.
@@ -78,5 +77,26 @@ impl Program {
             }
         }
         Ok(())
+    }
+
+    /// Finds the places of what a program has for itself, unless it was the last to run here.
+    fn lay_out(&self, workspace: &mut Workspace) {
+        let Workspace { arena, pointers, program } = workspace;
+        if *program == self.number {
+            return;
+        }
+        let lines = self.arena_bytes.div_ceil(size_of::<Line>());
+        if arena.len() < lines {
+            arena.resize(lines, Line::default());
+        }
+        let arena = arena.as_mut_ptr().cast::<u8>();
+        let own = |buffer: &Buffer| match buffer.place {
+            Place::Constant(place) => Span::readable(&self.constants[place as usize]).pointer,
+            Place::Arena(offset) => arena.wrapping_add(offset),
+            Place::Variable(_) | Place::Input(_) | Place::Output(_) => ptr::null_mut(),
+        };
+        pointers.clear();
+        pointers.extend(self.buffers.iter().map(own));
+        *program = self.number;
     }
 }

@@ -6,6 +6,7 @@
 
 use entigrad_components::{Attributes, Tensor};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::PlanError;
 use super::effects::{Known, effects};
@@ -24,6 +25,9 @@ use crate::ops::OpTable;
 const AGAIN_PICOSECONDS: [u64; 3] = [250, 600, 2500];
 /// What is small for that, in elements.
 const SMALL_LENGTHS: [usize; 2] = [64, 65_536];
+
+/// How many programs were made.
+static PROGRAM_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// How often the pass may go back to store more before it stores every value that several groups want.
 const ROUNDS_MAX: usize = 8;
@@ -259,7 +263,11 @@ fn finish(graph: &Graph, values: &[Value], mut buffers: Buffers, mut instruction
         .collect();
     let work = instructions.iter().map(|instruction| instruction.work.nanoseconds());
     let work_nanoseconds = work.fold(0_usize, usize::saturating_add);
+    let is_outside = |(_, buffer): &(usize, &Buffer)| buffer.is_outside();
+    let outside = buffers.list.iter().enumerate().filter(is_outside);
     Program {
+        number: PROGRAM_COUNT.fetch_add(1, Ordering::Relaxed) + 1,
+        outside: outside.map(|(number, _)| BufferId(number as u32)).collect(),
         constants: buffers.constants,
         buffers: buffers.list,
         instructions,

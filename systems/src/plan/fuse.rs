@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
+use super::combine::combine;
 use super::groups::Group;
 use super::registers::{Register, Registers};
 use super::stored::Stored;
@@ -40,7 +41,21 @@ pub(super) struct Fusing<'a> {
 }
 
 /// A value under an access: what a step computes or an operand is.
-type Seen = (u32, u32);
+pub(super) type Seen = (u32, u32);
+
+/// A step, before it is known where its operands are.
+pub(super) struct Computed {
+    /// What it computes.
+    pub seen: Seen,
+    /// What it reads.
+    pub operands: SmallVec<[Seen; 3]>,
+    /// The kernel.
+    pub kernel: TileKernel,
+    /// What an element takes in picoseconds.
+    pub picoseconds: u32,
+    /// The op's name.
+    pub op: &'static str,
+}
 
 /// Accesses by number; number 0 is the domain's own.
 #[derive(Default)]
@@ -93,9 +108,10 @@ struct Writer<'a> {
     picoseconds: usize,
 }
 
-/// What a group computes, in descending order: each value under its access, with its operands.
+/// What a group computes.
 struct Wanted {
-    order: Vec<(Seen, SmallVec<[Seen; 3]>)>,
+    /// In descending order.
+    steps: Vec<Computed>,
     roots: Vec<Seen>,
     /// How often a register is read.
     uses: FxHashMap<Seen, u32>,
@@ -110,8 +126,9 @@ impl<'a> Fusing<'a> {
             let writer = Writer::new(self, accesses);
             return Ok((writer.finish(group, Vec::new()), Vec::new()));
         }
-        let wanted = self.wanted(group, &mut accesses, identity)?;
-        let computed = wanted.order.iter().map(|((node, _), _)| *node as usize).collect();
+        let mut wanted = self.wanted(group, &mut accesses, identity)?;
+        let computed = wanted.steps.iter().map(|step| step.seen.0 as usize).collect();
+        combine(self.graph, &mut wanted.steps, &wanted.uses);
         let mut writer = Writer::new(self, accesses);
         let roots = writer.write(group, &wanted);
         Ok((writer.finish(group, roots), computed))
@@ -152,7 +169,7 @@ impl<'a> Fusing<'a> {
 
     fn wanted(self, group: &Group, accesses: &mut Accesses, identity: u32) -> Result<Wanted, usize> {
         let mut open: BTreeSet<Seen> = BTreeSet::new();
-        let mut wanted = Wanted { order: Vec::new(), roots: Vec::new(), uses: FxHashMap::default() };
+        let mut wanted = Wanted { steps: Vec::new(), roots: Vec::new(), uses: FxHashMap::default() };
         for store in &group.stores {
             // A stored view copies what it shows; anything else is computed.
             let seen = match &self.values[*store].class {
@@ -181,9 +198,8 @@ impl<'a> Fusing<'a> {
         // Operands have smaller numbers than their users, so the greatest open value has no user left to come.
         while let Some((node, access)) = open.pop_last() {
             let index = node as usize;
-            if !matches!(self.values[index].class, Class::Elementwise(..))
-                || self.is_read(group, (node, access), identity)
-            {
+            let Class::Elementwise(kernel, weight) = self.values[index].class else { continue };
+            if self.is_read(group, (node, access), identity) {
                 continue;
             }
             let mut operands: SmallVec<[Seen; 3]> = SmallVec::new();
@@ -193,7 +209,9 @@ impl<'a> Fusing<'a> {
                 open.insert(seen);
                 operands.push(seen);
             }
-            wanted.order.push(((node, access), operands));
+            let picoseconds = weight * dtype_of(self.graph, index).size_bytes().max(4) as u32 / 4;
+            let op = self.table.name(self.graph.nodes[index].op);
+            wanted.steps.push(Computed { seen: (node, access), operands, kernel, picoseconds, op });
         }
         Ok(wanted)
     }
@@ -221,8 +239,8 @@ impl<'a> Writer<'a> {
     fn write(&mut self, group: &Group, wanted: &Wanted) -> Vec<Source> {
         let mut uses = wanted.uses.clone();
         // What is read once a run, or tile by tile before the steps, has its registers first.
-        let operands = wanted.order.iter().flat_map(|(_, operands)| operands).chain(&wanted.roots);
-        let computed: FxHashMap<Seen, ()> = wanted.order.iter().map(|(seen, _)| (*seen, ())).collect();
+        let operands = wanted.steps.iter().flat_map(|step| &step.operands).chain(&wanted.roots);
+        let computed: FxHashMap<Seen, ()> = wanted.steps.iter().map(|step| (step.seen, ())).collect();
         for seen in operands {
             if !computed.contains_key(seen) && !self.sources.contains_key(seen) {
                 let source = self.read(*seen);
@@ -241,9 +259,7 @@ impl<'a> Writer<'a> {
             let stand_in = self.registers.stand_in(dtype);
             self.stores.push((buffer, dtype, stand_in));
         }
-        for (seen, operands) in wanted.order.iter().rev() {
-            let index = seen.0 as usize;
-            let Class::Elementwise(kernel, weight) = self.fusing.values[index].class else { continue };
+        for Computed { seen, operands, kernel, picoseconds, op } in wanted.steps.iter().rev() {
             let sources: SmallVec<[Source; 3]> = operands.iter().map(|operand| self.sources[operand]).collect();
             for operand in operands {
                 let left = uses.get_mut(operand).expect("every operand was counted");
@@ -254,12 +270,11 @@ impl<'a> Writer<'a> {
             }
             let result = match store_of.get(seen) {
                 Some(place) => Source::Store(*place),
-                None => Source::Register(self.registers.take(dtype_of(self.fusing.graph, index))),
+                None => Source::Register(self.registers.take(dtype_of(self.fusing.graph, seen.0 as usize))),
             };
             self.sources.insert(*seen, result);
-            self.picoseconds += weight as usize * dtype_of(self.fusing.graph, index).size_bytes().max(4) / 4;
-            let op = self.fusing.table.name(self.fusing.graph.nodes[index].op);
-            self.drafts.push(Draft { kernel, result, operands: sources, op });
+            self.picoseconds += *picoseconds as usize;
+            self.drafts.push(Draft { kernel: *kernel, result, operands: sources, op });
         }
         self.copy_roots(group, wanted);
         wanted.roots.iter().map(|root| self.sources[root]).collect()

@@ -3,6 +3,7 @@
 //! A plan is a skeleton, which holds for all lengths, and an instance for each set of lengths that it was called with: a
 //! program that is compiled when they are first met. Within one, every length is a number.
 
+mod combine;
 mod compile;
 mod effects;
 mod factor;
