@@ -61,15 +61,6 @@ impl Job {
     pub fn new(instance: Arc<Instance>, inputs: Vec<Tensor>, variables: Arc<[Entity]>) -> Self {
         Self { instance, inputs, variables, outputs: Vec::new(), outcome: Ok(()), spans: Vec::new() }
     }
-
-    /// Asks for the values of a job that has begun to be brought into the cache, where they are few enough to stay there.
-    fn prefetch(&self) {
-        const BYTES_MAX: usize = 256 * 1024;
-        if self.spans.iter().map(Span::bytes).sum::<usize>() <= BYTES_MAX {
-            self.spans.iter().for_each(Span::prefetch);
-            self.inputs.iter().map(Span::readable).for_each(|span| span.prefetch());
-        }
-    }
 }
 
 /// Runs one job.
@@ -159,9 +150,9 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
 unsafe fn run_in_order<'a>(jobs: impl IntoIterator<Item = &'a mut Job>, workspace: &mut Workspace) {
     let mut jobs = jobs.into_iter().filter(|job| job.outcome.is_ok()).peekable();
     while let Some(job) = jobs.next() {
-        // Many small jobs wait for memory more than they compute.
+        // Many small jobs would wait for memory more than they compute.
         if let Some(next) = jobs.peek() {
-            next.prefetch();
+            workspace.look_ahead(next.spans.iter().copied().chain(next.inputs.iter().map(Span::readable)));
         }
         // SAFETY: the caller's promise.
         job.outcome = unsafe { run(job, workspace) };

@@ -32,21 +32,62 @@ impl Span {
         let (pointer, bytes) = tensor.storage_mut();
         Self { pointer, bytes }
     }
+}
 
-    /// How many bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
+/// What the next run will read: brought into the cache while this one computes, a little at each instruction.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    spans: Vec<Span>,
+    /// How far the last span has been fetched.
+    fetched: usize,
+    /// How many bytes are left.
+    left: usize,
+}
 
-    /// Asks for it to be brought into the cache, since it will be read soon. Costs about as many nanoseconds as cache lines.
-    pub fn prefetch(&self) {
-        #[cfg(target_arch = "x86_64")]
-        for offset in (0..self.bytes).step_by(64) {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            // SAFETY: a prefetch touches nothing, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(self.pointer.wrapping_add(offset).cast()) }
+impl Ahead {
+    /// Replaces what is to be fetched; nothing where it is more than the cache keeps.
+    pub fn follow(&mut self, spans: impl Iterator<Item = Span>) {
+        const BYTES_MAX: usize = 256 * 1024;
+        self.spans.clear();
+        self.spans.extend(spans);
+        self.fetched = 0;
+        self.left = self.spans.iter().map(|span| span.bytes).sum();
+        if self.left > BYTES_MAX {
+            (self.left, _) = (0, self.spans.clear());
         }
     }
+
+    /// Fetches its share of what is left, when so many instructions are.
+    pub fn fetch(&mut self, instructions_left: usize) {
+        if self.left == 0 {
+            return;
+        }
+        const LINE_BYTES: usize = 64;
+        let mut share = self.left.div_ceil(instructions_left).next_multiple_of(LINE_BYTES);
+        while let (Some(span), true) = (self.spans.last(), share > 0) {
+            let end = span.bytes.min(self.fetched + share);
+            (self.fetched..end).step_by(LINE_BYTES).for_each(|offset| prefetch(span.pointer.wrapping_add(offset)));
+            share -= (end - self.fetched).min(share);
+            self.left -= end - self.fetched;
+            self.fetched = end;
+            if end == span.bytes {
+                self.spans.pop();
+                self.fetched = 0;
+            }
+        }
+    }
+}
+
+/// Asks for a line to be brought into the cache.
+fn prefetch(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a prefetch touches nothing, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
 
 /// A unit of the arena and of registers: what buffers are aligned to and padded to.

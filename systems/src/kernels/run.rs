@@ -5,7 +5,7 @@
 
 use std::ptr;
 
-use super::memory::{Line, Memory, Span};
+use super::memory::{Ahead, Line, Memory, Span};
 use super::program::{Buffer, Place, Program, Work};
 use crate::error::RunError;
 
@@ -16,6 +16,14 @@ pub struct Workspace {
     pointers: Vec<*mut u8>,
     /// The program that the pointers are of, by number.
     program: u64,
+    ahead: Ahead,
+}
+
+impl Workspace {
+    /// Says what the run after the next one will read.
+    pub fn look_ahead(&mut self, spans: impl Iterator<Item = Span>) {
+        self.ahead.follow(spans);
+    }
 }
 
 // SAFETY: the pointers are only followed while a run fills them in.
@@ -60,6 +68,7 @@ impl Program {
         }
         let memory = Memory::new(&workspace.pointers);
         for (place, instruction) in self.instructions.iter().enumerate() {
+            workspace.ahead.fetch(self.instructions.len() - place);
             // SAFETY: every buffer is as large as the program says; the arena and the constants are ours, for the others it is the
             // caller's promise.
             unsafe {
@@ -81,7 +90,7 @@ impl Program {
 
     /// Finds the places of what a program has for itself, unless it was the last to run here.
     fn lay_out(&self, workspace: &mut Workspace) {
-        let Workspace { arena, pointers, program } = workspace;
+        let Workspace { arena, pointers, program, .. } = workspace;
         if *program == self.number {
             return;
         }
