@@ -60,5 +60,13 @@ fn value_and_gradient(
         Ok(())
     })?;
     session.report(&Measured { variant: "value_and_grad", unit, first_call_ms, median_us, check, gradnorm });
+    let mut result = engine.call(function, x.clone())?;
+    let median_us = session.clock.median_microseconds(|count| {
+        for _ in 0..count {
+            engine.call_into(function, x.clone(), &mut result)?;
+        }
+        Ok(())
+    })?;
+    session.report(&Measured { variant: "call_into", unit, first_call_ms, median_us, check, gradnorm });
     Ok(())
 }
