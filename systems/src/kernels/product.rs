@@ -13,6 +13,9 @@ use crate::parallel;
 /// Multiplications and additions of one core in a nanosecond, roughly.
 const OPERATIONS_PER_NANOSECOND: usize = 100;
 
+/// What a piece of parallel work takes at least.
+const PIECE_NANOSECONDS: usize = 50_000;
+
 /// A pointer that pieces of work share, each for its own elements.
 #[derive(Clone, Copy)]
 struct Shared(*mut u8);
@@ -44,10 +47,21 @@ impl Product {
             }
             return;
         }
+        let result = Shared(memory.pointer(self.result));
+        if self.batch >= threads {
+            // Whole matrices, as many at a time as are worth a piece.
+            let matrices = (PIECE_NANOSECONDS * self.batch / work.max(1)).clamp(1, self.batch.div_ceil(threads));
+            parallel::each(self.batch.div_ceil(matrices), work, |piece| {
+                for matrix in piece * matrices..((piece + 1) * matrices).min(self.batch) {
+                    // SAFETY: the caller's promise; matrices are different parts of the result.
+                    unsafe { self.piece(memory, result, matrix, 0..self.rows, 0..self.columns) }
+                }
+            });
+            return;
+        }
         // How a product is cut changes no bit, so this may look at the threads.
         let (row_pieces, column_pieces) = gemm::pieces_at_most(self.rows, self.inner, self.columns, threads);
         let pieces = row_pieces * column_pieces;
-        let result = Shared(memory.pointer(self.result));
         parallel::each(self.batch * pieces, work, |place| {
             let (matrix, piece) = (place / pieces, place % pieces);
             let rows = part(self.rows, row_pieces, piece / column_pieces);

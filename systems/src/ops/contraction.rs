@@ -7,25 +7,34 @@ use super::sample::{floats, sample_with};
 use crate::error::OpError;
 use crate::kernels::integer;
 
-/// The product of two matrices.
+/// Products of matrices.
 pub const MATMUL: OpRow = OpRow {
     name: "matmul",
-    doc: "The product of two matrices, [m, k] · [k, n] -> [m, n]; flags say which operand lies transposed ([k, m], [n, k]).",
+    doc: "The products of matrices, […, m, k] · […, k, n] -> […, m, n] with equal leading axes; flags say which operands' last two \
+          axes lie transposed ([…, k, m], […, n, k]).",
     arity: Some(2),
     infer: |infer| {
         let dtype = infer.same_dtype()?;
         infer.number(0)?;
-        for operand in 0..2 {
-            if infer.operands[operand].rank() != 2 {
-                return Err(OpError::Rank { given: infer.operands[operand].rank(), wanted: "2 (matrices)" });
+        for operand in infer.operands {
+            if operand.rank() < 2 {
+                return Err(OpError::Rank { given: operand.rank(), wanted: "2 or more (matrices)" });
             }
         }
         let [left, right] = flags(infer.attributes)?.map(usize::from);
         let (left_dims, right_dims) = (&infer.operands[0].dims, &infer.operands[1].dims);
-        let (rows, columns) = (left_dims[left].clone(), right_dims[1 - right].clone());
-        let (inner_left, inner_right) = (left_dims[1 - left].clone(), right_dims[right].clone());
-        infer.agree("inner lengths", &inner_left, &inner_right)?;
-        Ok(TensorSpec::new(dtype, [rows, columns]))
+        let (left_batch, left_matrix) = left_dims.split_at(left_dims.len() - 2);
+        let (right_batch, right_matrix) = right_dims.split_at(right_dims.len() - 2);
+        if left_batch.len() != right_batch.len() {
+            let [left, right] = [left_dims.clone(), right_dims.clone()];
+            return Err(OpError::Broadcast { left, right });
+        }
+        for (left, right) in left_batch.iter().zip(right_batch) {
+            infer.agree("leading lengths", left, right)?;
+        }
+        infer.agree("inner lengths", &left_matrix[1 - left], &right_matrix[right])?;
+        let matrix = [left_matrix[left].clone(), right_matrix[1 - right].clone()];
+        Ok(TensorSpec::new(dtype, left_batch.iter().cloned().chain(matrix)))
     },
     // With C = A·B: dA = dC·Bᵀ and dB = Aᵀ·dC; each is one product with flags, so nothing is transposed in memory.
     derivative: Derivative::Rule(&[
@@ -57,6 +66,18 @@ pub const MATMUL: OpRow = OpRow {
             sample_with(&[a, b_transposed.clone()], Attributes::Flags(false, true)),
             sample_with(&[a_transposed, b_transposed], Attributes::Flags(true, true)),
             sample_with(&[floats(&[2, 0], -1.0, 1.0), floats(&[0, 3], -1.0, 1.0)], Attributes::Flags(false, false)),
+            sample_with(
+                &[floats(&[2, 2, 3], -1.0, 1.0), floats(&[2, 3, 4], -1.0, 1.0)],
+                Attributes::Flags(false, false),
+            ),
+            sample_with(
+                &[floats(&[2, 1, 3, 2], -1.0, 1.0), floats(&[2, 1, 4, 3], -1.0, 1.0)],
+                Attributes::Flags(true, true),
+            ),
+            sample_with(
+                &[floats(&[0, 2, 3], -1.0, 1.0), floats(&[0, 3, 4], -1.0, 1.0)],
+                Attributes::Flags(false, false),
+            ),
         ]
     },
     ..ROW

@@ -9,6 +9,7 @@ mod compositions;
 mod model;
 mod operators;
 pub(crate) mod pass;
+mod products;
 mod value;
 mod weak;
 

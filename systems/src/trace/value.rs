@@ -220,19 +220,6 @@ impl<'t> Value<'t> {
         self.trace.emit(op, &[self], Attributes::Axes(axes_of(axes)))
     }
 
-    /// The matrix product `[m, k] · [k, n] -> [m, n]`.
-    #[track_caller]
-    pub fn matmul(self, other: Self) -> Self {
-        self.matmul_with(other, false, false)
-    }
-
-    /// The matrix product of operands that may lie transposed.
-    #[track_caller]
-    pub fn matmul_with(self, other: Self, is_left_transposed: bool, is_right_transposed: bool) -> Self {
-        let flags = Attributes::Flags(is_left_transposed, is_right_transposed);
-        self.trace.emit(ops::MATMUL, &[self, other], flags)
-    }
-
     /// The same elements under other dims.
     #[track_caller]
     pub fn reshape(self, dims: impl Into<Dims>) -> Self {

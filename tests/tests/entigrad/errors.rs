@@ -49,7 +49,10 @@ fn refused_ops_name_themselves_their_operands_and_the_cure() {
         ),
         (refused(Tensor::from(1_i32), |_, x| x.exp()), "`exp` of i32[]: it takes f32 or f64, not i32"),
         (refused(Tensor::from(true), |_, x| x + x), "`add` of bool[] and bool[]: it takes numbers, not bool"),
-        (refused(vector(), |_, x| x.matmul(x)), "`matmul` of f32[3] and f32[3]: it takes rank 2 (matrices), not 1"),
+        (
+            refused(Tensor::from(1.0_f32), |_, x| x.matmul(x)),
+            "`matmul` of f32[] and f32[]: it takes rank 2 or more (matrices), not 0",
+        ),
         (refused(vector(), |_, x| x.sum_over(&[1])), "`sum` of f32[3]: there is no axis 1 in rank 1"),
         (refused(matrix(), |_, x| x.sum_over(&[0, 0])), "`sum` of f32[2, 3]: [0, 0] does not name each axis once"),
         (

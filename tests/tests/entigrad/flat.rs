@@ -103,7 +103,7 @@ fn traces_that_fail_leave_nothing_behind() {
     let f = engine.function::<Tensor, Tensor>("f", |_, x| x.matmul(x));
     let count = engine.world().entities().count_spawned();
     for _ in 0..100 {
-        engine.call(f, Tensor::from([1.0_f32])).unwrap_err();
+        engine.call(f, Tensor::from(1.0_f32)).unwrap_err();
         assert_eq!(engine.world().entities().count_spawned(), count);
     }
 }

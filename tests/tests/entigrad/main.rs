@@ -9,6 +9,7 @@ mod gradients;
 mod graph_functions;
 mod op_sweep;
 mod printing;
+mod products;
 mod random_graphs;
 mod scenes;
 mod symbols;
