@@ -105,6 +105,8 @@ impl Default for Line {
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     lines: Vec<Line>,
+    /// What was added and where, for printing.
+    numbers: Vec<(usize, Scalar)>,
 }
 
 impl Pool {
@@ -116,7 +118,13 @@ impl Pool {
         for line in &mut self.lines[first..] {
             line.fill(number);
         }
+        self.numbers.push((first * PADDING_BYTES, number));
         first * PADDING_BYTES
+    }
+
+    /// The number that begins there.
+    pub fn number_at(&self, offset: usize) -> Option<Scalar> {
+        self.numbers.iter().find(|(place, _)| *place == offset).map(|(_, number)| *number)
     }
 
     /// How many bytes it takes.

@@ -4,6 +4,7 @@
 //! threads or tiles; sums are trees over the reduced extent alone; nothing here allocates once warm.
 
 pub mod access;
+pub mod counts;
 pub mod elementwise;
 pub mod fold;
 mod fused;

@@ -50,6 +50,8 @@ pub struct Buffer {
     pub dtype: DType,
     /// How many elements.
     pub length: usize,
+    /// The node of the graph whose value it holds, for printing.
+    pub node: u32,
 }
 
 impl Buffer {
@@ -161,6 +163,21 @@ pub struct Step {
     pub operands: [Slot; 3],
     /// The op's name, for printing.
     pub op: &'static str,
+    /// The nodes of the graph that it computes, for printing; where it is one, twice.
+    pub nodes: [u32; 2],
+}
+
+impl Step {
+    /// The name of a step that moves a value and computes nothing.
+    pub const COPY: &'static str = "copy";
+
+    /// How many ops it does on an element.
+    pub fn op_count(&self) -> usize {
+        match self.nodes {
+            _ if self.op == Self::COPY => 0,
+            [first, second] => 1 + usize::from(first != second),
+        }
+    }
 }
 
 /// An operand that lies under the domain as the domain does: read where it is.

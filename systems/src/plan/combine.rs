@@ -34,9 +34,10 @@ pub(super) fn combine(graph: &Graph, steps: &mut Vec<Computed>, uses: &FxHashMap
         is_gone[product] = true;
         let factors = steps[product].operands.clone();
         let picoseconds = steps[product].picoseconds;
+        let product_node = steps[product].nodes[0];
         let step = &mut steps[place];
         step.operands = factors.into_iter().chain([other]).collect::<SmallVec<[Seen; 3]>>();
-        (step.kernel, step.op) = (kernel, combination.name());
+        (step.kernel, step.op, step.nodes[0]) = (kernel, combination.name(), product_node);
         step.picoseconds = step.picoseconds.max(picoseconds);
     }
     let mut is_gone = is_gone.into_iter();

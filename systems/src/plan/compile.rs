@@ -161,7 +161,7 @@ impl Buffers {
 
     /// Adds a buffer like that of a node.
     pub(super) fn push(&mut self, graph: &Graph, node: usize, length: usize, place: Place) -> BufferId {
-        self.list.push(Buffer { place, dtype: dtype_of(graph, node), length });
+        self.list.push(Buffer { place, dtype: dtype_of(graph, node), length, node: node as u32 });
         BufferId(self.list.len() as u32 - 1)
     }
 

@@ -55,6 +55,8 @@ pub(super) struct Computed {
     pub picoseconds: u32,
     /// The op's name.
     pub op: &'static str,
+    /// The nodes that it computes; where it is one, twice.
+    pub nodes: [u32; 2],
 }
 
 /// Accesses by number; number 0 is the domain's own.
@@ -90,6 +92,7 @@ struct Draft {
     result: Source,
     operands: SmallVec<[Source; 3]>,
     op: &'static str,
+    nodes: [u32; 2],
 }
 
 /// A fused instruction being written.
@@ -211,7 +214,7 @@ impl<'a> Fusing<'a> {
             }
             let picoseconds = weight * dtype_of(self.graph, index).size_bytes().max(4) as u32 / 4;
             let op = self.table.name(self.graph.nodes[index].op);
-            wanted.steps.push(Computed { seen: (node, access), operands, kernel, picoseconds, op });
+            wanted.steps.push(Computed { seen: (node, access), operands, kernel, picoseconds, op, nodes: [node; 2] });
         }
         Ok(wanted)
     }
@@ -259,7 +262,7 @@ impl<'a> Writer<'a> {
             let stand_in = self.registers.stand_in(dtype);
             self.stores.push((buffer, dtype, stand_in));
         }
-        for Computed { seen, operands, kernel, picoseconds, op } in wanted.steps.iter().rev() {
+        for Computed { seen, operands, kernel, picoseconds, op, nodes } in wanted.steps.iter().rev() {
             let sources: SmallVec<[Source; 3]> = operands.iter().map(|operand| self.sources[operand]).collect();
             for operand in operands {
                 let left = uses.get_mut(operand).expect("every operand was counted");
@@ -274,7 +277,7 @@ impl<'a> Writer<'a> {
             };
             self.sources.insert(*seen, result);
             self.picoseconds += *picoseconds as usize;
-            self.drafts.push(Draft { kernel: *kernel, result, operands: sources, op });
+            self.drafts.push(Draft { kernel: *kernel, result, operands: sources, op, nodes: *nodes });
         }
         self.copy_roots(group, wanted);
         wanted.roots.iter().map(|root| self.sources[root]).collect()
@@ -289,8 +292,9 @@ impl<'a> Writer<'a> {
             }
             let dtype = dtype_of(self.fusing.graph, *store);
             let kernel = elementwise::copy(&[dtype], dtype).expect("every element type can be copied");
-            let result = Source::Store(place as u32);
-            self.drafts.push(Draft { kernel, result, operands: [source].into_iter().collect(), op: "copy" });
+            let (result, nodes) = (Source::Store(place as u32), [*store as u32; 2]);
+            let operands = [source].into_iter().collect();
+            self.drafts.push(Draft { kernel, result, operands, op: Step::COPY, nodes });
         }
     }
 
@@ -380,7 +384,8 @@ impl<'a> Writer<'a> {
         };
         let steps = self.drafts.iter().map(|draft| {
             let operand = |place: usize| slot(*draft.operands.get(place).unwrap_or(&draft.operands[0]));
-            Step { kernel: draft.kernel, result: slot(draft.result), operands: [0, 1, 2].map(operand), op: draft.op }
+            let (result, operands) = (slot(draft.result), [0, 1, 2].map(operand));
+            Step { kernel: draft.kernel, result, operands, op: draft.op, nodes: draft.nodes }
         });
         let value = |number: usize| {
             roots.get(group.stores.len() + number).map_or(Slot { base: Slot::REGISTERS, offset: 0 }, |root| slot(*root))
