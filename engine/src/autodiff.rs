@@ -10,6 +10,7 @@ use entigrad_components::{
 use entigrad_systems::error::spec_list;
 use entigrad_systems::function::{Body, Closure, make_key};
 use entigrad_systems::gradient::{Derivation, Sources};
+use entigrad_systems::plan::{self, Plans};
 use entigrad_systems::structure::{Flattened, Models, Parts};
 use entigrad_systems::{Error, Gradients, OpTable, Optimizer, Structure, Trace, TracedModel};
 use entigrad_systems::{call, graph, names, optimize, training};
@@ -333,6 +334,18 @@ pub trait Autodiff {
         check(world, concrete)?;
         let table = world.get_resource::<OpTable>().cloned().unwrap_or_default();
         Ok(graph::print(&*graph::collect(world, concrete.entity)?, &table, true))
+    }
+
+    /// The plans of a concrete as text: its graph without calls, and for each set of lengths that it was called with a
+    /// program: what it takes, its buffers, its instructions, what is saved for later and what is computed again. Where
+    /// all lengths are known no call is needed; a concrete whose lengths are not, and that was never called, has only a graph.
+    fn print_plan(&mut self, concrete: ConcreteId) -> Result<String, Error> {
+        let world = self.enter();
+        check(world, concrete)?;
+        call::ensure_plan(world, concrete.entity)?;
+        plan::settle(world, concrete.entity)?;
+        let plans = world.get::<Plans>(concrete.entity).ok_or_else(|| gone(world, concrete))?;
+        Ok(plan::print(plans, true))
     }
 
     /// Begins to train what `loss` reads: give an optimiser with [`Training::with`], then spawn the trainer. The arguments are

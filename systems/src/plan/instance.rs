@@ -2,7 +2,7 @@
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{DType, Dim, FunctionName, Kind, SymbolValues, Tensor};
+use entigrad_components::{DType, Dim, FunctionName, Kind, SymbolValues, Tensor, TensorSpec};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -59,6 +59,18 @@ pub fn instance_for(world: &mut World, concrete: Entity, inputs: &[Tensor]) -> R
         plans.instances.push(instance.clone());
     }
     Ok(instance)
+}
+
+/// Makes the one instance of a planned concrete whose lengths are all known, where no call has made it yet.
+pub fn settle(world: &mut World, concrete: Entity) -> Result<(), Error> {
+    let plans = world.get::<Plans>(concrete).filter(|plans| plans.instances.is_empty() && !plans.skeleton.has_symbols);
+    let Some(plans) = plans else { return Ok(()) };
+    let zeros = |spec: &TensorSpec| {
+        let shape: Option<Vec<usize>> = spec.dims.iter().map(Dim::known).collect();
+        Tensor::zeros(spec.dtype, &shape.unwrap_or_default())
+    };
+    let inputs = plans.skeleton.graph.inputs.iter().map(zeros).collect::<Result<Vec<Tensor>, _>>()?;
+    instance_for(world, concrete, &inputs).map(drop)
 }
 
 fn misfit(skeleton: &Skeleton, inputs: &[Tensor]) -> Error {

@@ -11,12 +11,14 @@ mod fuse;
 mod groups;
 mod instance;
 mod layout;
+mod print;
 mod registers;
 mod stored;
 mod values;
 
 pub(crate) use instance::function_name;
-pub use instance::{Instance, instance_for};
+pub use instance::{Instance, instance_for, settle};
+pub use print::print;
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
