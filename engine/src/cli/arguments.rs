@@ -23,7 +23,7 @@ pub enum Command {
     /// A line an epoch says how far it is. The parameters at the end are written as `parameters.safetensors`, the losses and
     /// accuracies as `metrics.csv`. What comes out depends on the scene, its data and the seed alone, never on the threads.
     Train(Train),
-    /// Print the graphs of a scene: forward pass, loss and training step
+    /// Print the graphs of a scene, or their plans: forward pass, loss and training step
     Inspect(Inspect),
 }
 
@@ -49,6 +49,33 @@ pub struct Train {
 /// What `inspect` takes.
 #[derive(Args)]
 pub struct Inspect {
+    /// Print the plans for one batch: instructions, fused groups with their programs, buffers, bytes moved, flops, what is saved
+    /// and what is computed again
+    #[arg(long)]
+    pub plan: bool,
     /// The scene, a RON file
     pub scene: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, Command};
+    use clap::Parser;
+
+    #[test]
+    fn inspect_takes_a_scene_and_asks_for_plans_where_they_are_wanted() {
+        for (line, wanted) in [
+            ("entigrad inspect line.ron", Some(false)),
+            ("entigrad inspect --plan line.ron", Some(true)),
+            ("entigrad inspect line.ron --plan", Some(true)),
+            ("entigrad inspect --plan", None),
+            ("entigrad train --plan line.ron", None),
+        ] {
+            let plan = Arguments::try_parse_from(line.split(' ')).ok().and_then(|arguments| match arguments.command {
+                Command::Inspect(inspect) => Some(inspect.plan),
+                Command::Train(_) => None,
+            });
+            assert_eq!(plan, wanted, "{line}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ mod arguments;
 mod output;
 
 use clap::Parser;
-use entigrad::scene::{self, Options, SceneError};
+use entigrad::scene::{self, Inspected, Options, SceneError};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -23,7 +23,8 @@ pub fn run() -> ExitCode {
     let outcome = match arguments.command {
         Command::Train(train) => run_train(train, &mut output),
         Command::Inspect(inspect) => {
-            scene::load(inspect.scene).and_then(|scene| scene::inspect(&scene, &mut output)).map_err(report)
+            let inspected = if inspect.plan { Inspected::Plans } else { Inspected::Graphs };
+            scene::load(inspect.scene).and_then(|scene| scene::inspect(&scene, inspected, &mut output)).map_err(report)
         }
     };
     outcome.err().map_or(ExitCode::SUCCESS, ExitCode::from)

@@ -1,7 +1,7 @@
 //! Scenes: RON files that describe a training and need no Rust.
 //!
 //! *Includes* what a scene may say ([`schema`]), reading one ([`load()`]), its data, building what it describes in an engine,
-//! training it ([`train()`]), showing its graphs ([`inspect()`]), and the files that a training leaves.
+//! training it ([`train()`]), showing its graphs and plans ([`inspect()`]), and the files that a training leaves.
 //! *Leaves out* the command line, which only parses arguments and chooses exit codes.
 //! *Invariants*: a scene that is wrong writes nothing; what a training computes depends on the scene, its data and the seed
 //! alone, never on threads.
@@ -22,7 +22,7 @@ mod train;
 mod write;
 
 pub use error::SceneError;
-pub use inspect::inspect;
+pub use inspect::{Inspected, inspect};
 pub use load::{Scene, load};
 pub use metrics::{EpochMetrics, TestMetrics};
 pub use text::Diagnostic;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use entigrad::prelude::Tensor;
-use entigrad::scene::{Options, SceneError, Trained, inspect, load, train};
+use entigrad::scene::{Inspected, Options, SceneError, Trained, inspect, load, train};
 use safetensors::{Dtype, SafeTensors};
 
 use super::{DATA, Folder, SCENE, edited, names};
@@ -169,7 +169,7 @@ fn files_that_cannot_be_written_are_found_out_before_the_work() {
 #[test]
 fn inspecting_a_scene_prints_its_graphs() {
     let mut printed = Vec::new();
-    inspect(&Folder::new(SCENE, DATA).load().unwrap(), &mut printed).unwrap();
+    inspect(&Folder::new(SCENE, DATA).load().unwrap(), Inspected::Graphs, &mut printed).unwrap();
     let printed = String::from_utf8(printed).unwrap();
     let heads: Vec<&str> = printed.lines().filter(|line| line.starts_with("function")).collect();
     assert_eq!(
@@ -181,6 +181,31 @@ fn inspecting_a_scene_prints_its_graphs() {
         ]
     );
     assert_eq!(printed.matches("assign `layers/1/w`").count(), 1, "{printed}");
+}
+
+#[test]
+fn inspecting_the_plans_of_a_scene_prints_them_for_a_batch() {
+    let folder = Folder::new(SCENE, DATA);
+    let mut printed = Vec::new();
+    inspect(&folder.load().unwrap(), Inspected::Plans, &mut printed).unwrap();
+    let printed = folder.without_folder(&String::from_utf8(printed).unwrap());
+    let heads: Vec<&str> =
+        printed.lines().filter(|line| line.starts_with("kinds: ") || line.starts_with("plan of")).collect();
+    assert_eq!(
+        heads,
+        [
+            "kinds: the forward pass",
+            "plan of forward(f32[4, 2])",
+            "kinds: the loss",
+            "plan of loss(f32[4, 2], i32[4])",
+            "kinds: one training step",
+            "plan of adam step of loss(f32[4, 2], i32[4])",
+        ]
+    );
+    // Calls are inlined, so that every node is one of the graph above; parameters are written where they are.
+    assert!(!printed.contains("call `") && printed.contains("saved: "), "{printed}");
+    assert_eq!(printed.matches(" = variable `layers/1/w` : ").count(), 4, "{printed}");
+    assert_eq!(folder.names(), ["kinds.csv", "kinds.ron"]);
 }
 
 #[test]
