@@ -8,6 +8,7 @@ mod flat;
 mod gradients;
 mod graph_functions;
 mod op_sweep;
+mod plans;
 mod printing;
 mod products;
 mod random_graphs;

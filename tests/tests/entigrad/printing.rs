@@ -5,7 +5,7 @@ use entigrad::systems::graph::{collect, print};
 use entigrad::systems::ops::OpTable;
 
 #[track_caller]
-fn assert_snapshot(name: &str, text: &str) {
+pub fn assert_snapshot(name: &str, text: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/snapshots").join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
