@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::kernels::counts::Traffic;
 use crate::kernels::program::{Buffer, BufferId, Fused, Instruction, Place, Work};
 use entigrad_components::tensor::PADDING_BYTES;
 
@@ -14,10 +15,10 @@ struct Life {
 
 /// Gives every buffer in the arena its place, and tells instructions what they may read and overwrite; the arena's size.
 pub(super) fn layout(buffers: &mut [Buffer], instructions: &mut [Instruction]) -> usize {
-    let lives = lives(buffers.len(), instructions);
+    let lives = lives(buffers, instructions);
     let mut free = FreeList::default();
     for (number, instruction) in instructions.iter().enumerate() {
-        let (reads, writes) = touched(&instruction.work);
+        let (reads, writes) = touched(&instruction.work, buffers);
         let dies = |buffer: &BufferId, buffers: &[Buffer]| {
             let is_arena = matches!(buffers[buffer.index()].place, Place::Arena(_));
             is_arena && lives[buffer.index()].is_some_and(|life| life.last == number)
@@ -64,7 +65,7 @@ fn is_sound(buffers: &[Buffer], instructions: &[Instruction]) -> bool {
         _ => None,
     };
     instructions.iter().all(|instruction| {
-        let (reads, writes) = touched(&instruction.work);
+        let (reads, writes) = touched(&instruction.work, buffers);
         let is_held = reads.iter().all(|read| stretch(*read).is_none() || held.contains(read));
         for write in writes {
             let Some((first, end)) = stretch(write) else { continue };
@@ -86,10 +87,10 @@ fn can_inherit(fused: &Fused, old: BufferId, new: BufferId) -> bool {
     is_store && is_direct && !is_elsewhere && old_bytes == new_bytes
 }
 
-fn lives(count: usize, instructions: &[Instruction]) -> Vec<Option<Life>> {
-    let mut lives: Vec<Option<Life>> = vec![None; count];
+fn lives(buffers: &[Buffer], instructions: &[Instruction]) -> Vec<Option<Life>> {
+    let mut lives: Vec<Option<Life>> = vec![None; buffers.len()];
     for (number, instruction) in instructions.iter().enumerate() {
-        let (reads, writes) = touched(&instruction.work);
+        let (reads, writes) = touched(&instruction.work, buffers);
         for buffer in reads.iter().chain(&writes) {
             let life = lives[buffer.index()].get_or_insert(Life { first: number, last: number });
             life.last = number;
@@ -100,24 +101,9 @@ fn lives(count: usize, instructions: &[Instruction]) -> Vec<Option<Life>> {
 }
 
 /// What an instruction reads and writes.
-pub(super) fn touched(work: &Work) -> (SmallVec<[BufferId; 8]>, SmallVec<[BufferId; 8]>) {
-    match work {
-        Work::Fused(fused) => {
-            let reads = fused.directs.iter().map(|direct| direct.buffer);
-            let reads = reads.chain(fused.uniforms.iter().map(|uniform| uniform.buffer));
-            let reads = reads.chain(fused.strideds.iter().map(|strided| strided.buffer));
-            let writes = fused.stores.iter().map(|store| store.buffer);
-            (reads.collect(), writes.chain(fused.folds.iter().map(|fold| fold.buffer)).collect())
-        }
-        Work::Product(product) => {
-            ([product.left.buffer, product.right.buffer].into_iter().collect(), [product.result].into_iter().collect())
-        }
-        Work::Opaque(opaque) => {
-            let reads = opaque.operands.iter().map(|(buffer, ..)| *buffer);
-            (reads.collect(), [opaque.result.0].into_iter().collect())
-        }
-        Work::Copy { from, to } => ([*from].into_iter().collect(), [*to].into_iter().collect()),
-    }
+fn touched(work: &Work, buffers: &[Buffer]) -> (SmallVec<[BufferId; 8]>, SmallVec<[BufferId; 8]>) {
+    let Traffic { reads, writes } = work.traffic(buffers);
+    (reads.into_iter().map(|(buffer, _)| buffer).collect(), writes.into_iter().map(|(buffer, _)| buffer).collect())
 }
 
 /// Tells a fused instruction how far its operands may be read, and which stores have to wait for readers of what they
