@@ -22,7 +22,7 @@ use crate::ops::OpTable;
 
 /// A value is stored where computing it again takes longer than this many picoseconds an element: small ones from the cache,
 /// large ones from memory.
-const AGAIN_PICOSECONDS: [u64; 3] = [250, 600, 2500];
+const AGAIN_PICOSECONDS: [u64; 3] = [250, 300, 2500];
 /// What is small for that, in elements.
 const SMALL_LENGTHS: [usize; 2] = [64, 65_536];
 

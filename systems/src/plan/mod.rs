@@ -15,6 +15,7 @@ mod print;
 mod registers;
 mod stored;
 mod values;
+mod writer;
 
 pub(crate) use instance::function_name;
 pub use instance::{Instance, instance_for, settle};

@@ -5,15 +5,15 @@ use entigrad_components::{Attributes, Dim, Dims};
 use super::Value;
 use crate::ops::{self, broadcast_dims};
 
-/// Up to this inner length a product with one column is a sum of elementwise products, which joins its neighbours in one pass.
-const INNER_LENGTH_MAX: usize = 256;
+/// From how many elements on an outer product is traced as an elementwise one: it need not be stored then.
+const OUTER_LENGTH_MIN: usize = 1 << 16;
 
 impl<'t> Value<'t> {
     /// The matrix product `[…, m, k] · […, k, n] -> […, m, n]`, as NumPy's `matmul`: leading axes are a batch and broadcast; a vector
     /// is a row on the left and a column on the right, and the result lacks that axis.
     ///
-    /// A matrix on the right serves all matrices on the left in one product. Where the inner length is 1, or there is one column and
-    /// the inner length is small, the product is traced as elementwise ops, which fuse with their neighbours.
+    /// A matrix on the right serves all matrices on the left in one product. A large outer product (inner length 1) is traced as
+    /// an elementwise one, which fuses with what reads it.
     #[track_caller]
     pub fn matmul(self, other: Self) -> Self {
         self.matmul_with(other, false, false)
@@ -49,35 +49,28 @@ impl<'t> Value<'t> {
         let Ok(batch) = batch else { return self.product(other, is_left_transposed, is_right_transposed) };
         let batched = |matrix: &[Dim]| batch.iter().chain(matrix).cloned().collect::<Dims>();
         let (left, right) = (self.broadcast(batched(left_matrix)), other.broadcast(batched(right_matrix)));
-        match left.elementwise_product(right, is_left_transposed, is_right_transposed) {
+        match left.outer_product(right, is_left_transposed, is_right_transposed) {
             Some(product) => product,
             None => left.product(right, is_left_transposed, is_right_transposed),
         }
     }
 
-    /// The product of operands of one rank as elementwise ops, where that is better.
+    /// The product of columns and rows, operands of one rank whose inner length is 1: elementwise.
     #[track_caller]
-    fn elementwise_product(self, other: Self, is_left_transposed: bool, is_right_transposed: bool) -> Option<Self> {
+    fn outer_product(self, other: Self, is_left_transposed: bool, is_right_transposed: bool) -> Option<Self> {
         let (left, right) = (self.shape(), other.shape());
         let (row_axis, column_axis) = (left.len() - 2, left.len() - 1);
         let axes = |is_transposed| if is_transposed { (column_axis, row_axis) } else { (row_axis, column_axis) };
-        let ((left_rows, left_inner), (right_inner, right_columns)) =
-            (axes(is_left_transposed), axes(is_right_transposed));
-        let inner = left[left_inner].known().filter(|inner| right[right_inner].known() == Some(*inner))?;
-        // A matrix of one row or column lies transposed as it lies.
-        let with_last_two =
-            |dims: &Dims, last: [&Dim; 2]| dims[..row_axis].iter().chain(last).cloned().collect::<Dims>();
-        let one = Dim::from(1);
-        if inner == 1 {
-            let column = self.reshape(with_last_two(&left, [&left[left_rows], &one]));
-            return Some(column * other.reshape(with_last_two(&right, [&one, &right[right_columns]])));
-        }
-        if inner > INNER_LENGTH_MAX || !right[right_columns].is_one() {
+        let ((rows, left_inner), (right_inner, columns)) = (axes(is_left_transposed), axes(is_right_transposed));
+        let length = left[rows].known().zip(right[columns].known()).map_or(0, |(rows, columns)| rows * columns);
+        if !left[left_inner].is_one() || !right[right_inner].is_one() || length < OUTER_LENGTH_MIN {
             return None;
         }
-        let lasts = if is_left_transposed { [&right[right_inner], &one] } else { [&one, &right[right_inner]] };
-        let terms = self * other.reshape(with_last_two(&right, lasts));
-        Some(terms.sum_over(&[left_inner]).reshape(with_last_two(&left, [&left[left_rows], &one])))
+        // A matrix of one row or column lies transposed as it lies.
+        let matrix = |dims: &Dims, last: [&Dim; 2]| dims[..row_axis].iter().chain(last).cloned().collect::<Dims>();
+        let one = Dim::from(1);
+        let column = self.reshape(matrix(&left, [&left[rows], &one]));
+        Some(column * other.reshape(matrix(&right, [&one, &right[columns]])))
     }
 
     #[track_caller]

@@ -51,10 +51,19 @@ fn assert_near(given: &Tensor, shape: &[usize], wanted: &[f64]) {
 
 #[test]
 fn products_of_every_size_are_the_sums_that_define_them() {
-    // The inner lengths 0 and 1, a single row and a single column are traced otherwise.
-    for [rows, inner, columns] in
-        [[3, 4, 5], [3, 0, 2], [0, 2, 3], [4, 1, 5], [1, 1, 1], [3, 7, 1], [1, 7, 3], [2, 300, 1], [1, 5, 1]]
-    {
+    // The last is an outer product that is traced as an elementwise one.
+    for [rows, inner, columns] in [
+        [3, 4, 5],
+        [3, 0, 2],
+        [0, 2, 3],
+        [4, 1, 5],
+        [1, 1, 1],
+        [3, 7, 1],
+        [1, 7, 3],
+        [2, 300, 1],
+        [1, 5, 1],
+        [300, 1, 256],
+    ] {
         for batch in [&[][..], &[2], &[2, 3], &[0]] {
             let shape = |rows, columns| [batch, &[rows, columns]].concat();
             let (left, right) = (tensor(&shape(rows, inner), 1), tensor(&shape(inner, columns), 2));
