@@ -1,6 +1,6 @@
 //! The execute pass: jobs run their plans.
 //!
-//! A job runs on the values where they are in the world: nothing touches the world between [`begin`] and the end of its runs.
+//! A job runs on the values where they are in the world: nothing touches the world between `begin` and the end of its runs.
 //!
 //! *Invariants*: every weak reference is checked before anything of a job runs; jobs that share a variable which one of them
 //! writes run in the order given, all others in parallel; what a job assigned before it failed stays, also when something
