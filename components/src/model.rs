@@ -7,7 +7,7 @@ use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::lifecycle::HookContext;
 use bevy_ecs::world::DeferredWorld;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::key::ModelSignature;
 use crate::tombstone::{Cause, Kind, Tombstone, Tombstones, short_name};
@@ -55,11 +55,21 @@ impl Variables {
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelVersion(pub u64);
 
-/// The signature of a model at some version. Written and read where keys are made.
-#[derive(Component, Clone, Debug, Default)]
-pub struct CachedSignature {
-    /// The version it was taken at.
-    pub version: u64,
-    /// The signature; `None` before the first.
-    pub signature: Option<Arc<ModelSignature>>,
+/// The signature of a model at some version. Written and read where keys are made; behind a lock, since calls that change
+/// nothing make keys too.
+#[derive(Component, Debug, Default)]
+pub struct CachedSignature(RwLock<Option<(u64, Arc<ModelSignature>)>>);
+
+impl CachedSignature {
+    /// The signature at this version, where it is known.
+    pub fn of_version(&self, version: u64) -> Option<Arc<ModelSignature>> {
+        // A panic leaves nothing half written here.
+        let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        cached.as_ref().filter(|(at, _)| *at == version).map(|(_, signature)| signature.clone())
+    }
+
+    /// Keeps the signature at a version.
+    pub fn keep(&self, version: u64, signature: Arc<ModelSignature>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((version, signature));
+    }
 }

@@ -260,6 +260,58 @@ pub trait Autodiff {
         call::call_into(world, function.entity, arguments, result)
     }
 
+    /// Calls a function without changing the world, so that systems that only read it can, on any number of threads at once. The
+    /// function was called with arguments like these before, and assigns no variable; else it is an error.
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let double = engine.function::<Tensor, Tensor>("double", |_, x| x * 2.0);
+    /// engine.call(double, Tensor::from(1.0_f32))?;
+    /// let engine = &engine;
+    /// let doubled = std::thread::scope(|scope| {
+    ///     let call = |x: f32| scope.spawn(move || engine.call_shared(double, Tensor::from(x)));
+    ///     [call(2.0), call(3.0)].map(|thread| thread.join().unwrap())
+    /// });
+    /// let [four, six] = doubled;
+    /// assert_eq!((four?, six?), (Tensor::from(4.0_f32), Tensor::from(6.0_f32)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn call_shared<A: Structure, R: Structure>(&self, function: Function<A, R>, arguments: A) -> Result<R, Error> {
+        let world = self.world();
+        check(world, function)?;
+        call::call_shared(world, function.entity, arguments)
+    }
+
+    /// Calls a method for many models at once: every tensor of the arguments has a row for each of them along its first axis, and
+    /// so has every tensor of the result. The models have variables of the same names and specs.
+    ///
+    /// ```
+    /// # use entigrad::prelude::*;
+    /// # let mut engine = Engine::new();
+    /// let brains: Vec<ModelId> = (0..3).map(|_| engine.spawn_model("brain")).collect();
+    /// for (place, brain) in brains.iter().enumerate() {
+    ///     engine.variable(*brain, "gain", place as f32)?;
+    /// }
+    /// let act = engine.method::<Tensor, Tensor>("act", |_, brain, seen| seen * brain.read("gain"));
+    /// let seen = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    /// let done = engine.call_many(act, &brains, seen)?;
+    /// assert_eq!(done, Tensor::from([[0.0_f32, 0.0], [3.0, 4.0], [10.0, 12.0]]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn call_many<A: Structure, R: Structure>(
+        &mut self,
+        method: Function<(ModelId, A), R>,
+        models: &[ModelId],
+        arguments: A,
+    ) -> Result<R, Error> {
+        let world = self.enter();
+        check(world, method)?;
+        models.iter().try_for_each(|model| check(world, *model))?;
+        let models: Vec<Entity> = models.iter().map(|model| model.entity).collect();
+        call::call_many(world, method.entity, &models, arguments)
+    }
+
     /// The concrete of a function for arguments like these.
     fn concrete<A: Structure, R: Structure>(
         &mut self,

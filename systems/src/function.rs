@@ -129,21 +129,20 @@ pub fn cached_concrete(world: &World, function: Entity, key: &CacheKey) -> Optio
 }
 
 /// The signature of a model, from its cache where that is of the model's version; `None` where there is no such model.
-pub fn model_signature(world: &mut World, model: Entity) -> Option<Arc<ModelSignature>> {
+pub fn model_signature(world: &World, model: Entity) -> Option<Arc<ModelSignature>> {
     world.get::<Model>(model)?;
     let version = world.get::<ModelVersion>(model).map_or(0, |version| version.0);
-    if let Some(CachedSignature { version: cached, signature: Some(signature) }) = world.get(model)
-        && *cached == version
-    {
-        return Some(signature.clone());
+    let cached = world.get::<CachedSignature>(model);
+    if let Some(signature) = cached.and_then(|cached| cached.of_version(version)) {
+        return Some(signature);
     }
     let variables = world.get::<Variables>(model).map(Variables::as_slice).unwrap_or_default();
     let entries = variables.iter().filter_map(|variable| world.get::<Variable>(*variable)).map(|variable| {
         SignatureEntry { path: variable.name.clone(), spec: variable.spec.clone(), trainable: variable.trainable }
     });
     let signature = Arc::new(ModelSignature::new(entries.collect()));
-    if let Some(mut cached) = world.get_mut::<CachedSignature>(model) {
-        *cached = CachedSignature { version, signature: Some(signature.clone()) };
+    if let Some(cached) = cached {
+        cached.keep(version, signature.clone());
     }
     Some(signature)
 }

@@ -3,6 +3,7 @@
 //! Which it is changes no result: results come back in the order of the items, and no item sees another.
 
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Handing work to other threads costs some microseconds, so less than this much work, in nanoseconds, stays here.
 const WORK_NANOSECONDS_MIN: usize = 50_000;
@@ -25,10 +26,22 @@ pub fn each(count: usize, work_nanoseconds: usize, f: impl Fn(usize) + Sync) {
     }
 }
 
+/// Runs a thread, so that threads that are done early find work.
+const RUNS_PER_THREAD: usize = 8;
+
+/// Calls `f` with ranges that cover 0, 1, … below `count`, one after the other or on several threads where that is worth it.
+pub fn each_range(count: usize, work_nanoseconds: usize, f: impl Fn(Range<usize>) + Sync) {
+    match threads_for(work_nanoseconds) {
+        1 => f(0..count),
+        threads => {
+            let length = count.div_ceil(threads * RUNS_PER_THREAD).max(1);
+            each(count.div_ceil(length), work_nanoseconds, |run| f(run * length..((run + 1) * length).min(count)));
+        }
+    }
+}
+
 /// Calls `f` with runs of `items`, one after the other or on several threads where that is worth it.
 pub fn each_run<T: Send>(items: &mut [T], work_nanoseconds: usize, f: impl Fn(&mut [T]) + Sync) {
-    /// Runs a thread, so that threads that are done early find work.
-    const RUNS_PER_THREAD: usize = 8;
     match threads_for(work_nanoseconds) {
         1 => f(items),
         threads => items.par_chunks_mut(items.len().div_ceil(threads * RUNS_PER_THREAD).max(1)).for_each(&f),

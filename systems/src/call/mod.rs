@@ -3,8 +3,12 @@
 //! *Invariant*: once a key is planned and bound, a call is a look-up, the check of weak references, and the program: no
 //! schedule, no request. A call like one that was made lately does not even make its key ([`WarmCalls`]).
 
+mod many;
+mod shared;
 mod warm;
 
+pub use many::{WarmCrowd, call_many};
+pub use shared::call_shared;
 pub(crate) use warm::forget_calls_of;
 pub use warm::{WarmCalls, forget_calls};
 
@@ -71,13 +75,18 @@ fn new_job(world: &mut World, concrete: Entity, leaves: Vec<Tensor>, models: &Mo
 
 /// The result of a job that ran, from its leaves, which it gives away.
 fn result<R: Structure>(world: &World, job: &mut Job, models: &Models) -> Result<R, Error> {
-    let mut parts = Rebuilt {
-        world: world.id(),
-        tokens: &job.instance.skeleton.graph.output_skeleton,
-        leaves: job.outputs.drain(..),
-        models,
-        variables: &job.variables,
-    };
+    rebuilt(world, &job.instance.skeleton.graph.output_skeleton, &mut job.outputs, models, &job.variables)
+}
+
+/// A result from its skeleton and its leaves.
+fn rebuilt<R: Structure>(
+    world: &World,
+    tokens: &[Token],
+    leaves: &mut Vec<Tensor>,
+    models: &[Entity],
+    variables: &[Entity],
+) -> Result<R, Error> {
+    let mut parts = Rebuilt { world: world.id(), tokens, leaves: leaves.drain(..), models, variables };
     let result = R::rebuild(&mut parts);
     let is_whole = parts.tokens.is_empty() && parts.leaves.next().is_none();
     let other = || Error::invalid("the result is of another structure than was asked for");

@@ -8,6 +8,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use entigrad_components::{DerivedFunctions, ModelVersion};
 
+use super::many::forget_crowd;
 use super::{concrete_for, new_job};
 use crate::error::Error;
 use crate::execute::{Job, bind_variables};
@@ -109,6 +110,7 @@ pub(crate) fn forget_calls_of(world: &mut World, function: Entity, concrete: Ent
     if let Some(mut warm) = world.get_mut::<WarmCalls>(function) {
         warm.0.retain(|call| call.concrete != concrete);
     }
+    forget_crowd(world, function, Some(concrete));
 }
 
 /// Forgets all calls of a function and of those derived from it: they may mean other concretes now.
@@ -118,6 +120,7 @@ pub fn forget_calls(world: &mut World, function: Entity) {
         if let Some(mut warm) = world.get_mut::<WarmCalls>(function) {
             warm.0.clear();
         }
+        forget_crowd(world, function, None);
         open.extend(world.get::<DerivedFunctions>(function).into_iter().flat_map(|derived| derived.as_slice()));
     }
 }

@@ -51,6 +51,41 @@ pub fn bind_variables(
     Ok(variables)
 }
 
+/// The same without a trace of it: for calls that change nothing.
+pub fn find_variables(
+    world: &World,
+    concrete: Entity,
+    skeleton: &Skeleton,
+    models: &[Entity],
+) -> Result<Arc<[Entity]>, Error> {
+    if let Some(captured) = &skeleton.captured {
+        return Ok(captured.clone());
+    }
+    match bound(world, concrete, models) {
+        Some(variables) => Ok(variables),
+        None => Ok(find_roles(world, skeleton, models)?.into()),
+    }
+}
+
+/// The variable of each weak reference, where none is state.
+pub fn find_roles(world: &World, skeleton: &Skeleton, models: &[Entity]) -> Result<Vec<Entity>, Error> {
+    let find = |weak: &WeakReference| match &weak.source {
+        WeakSource::Captured(entity) => Some(*entity),
+        WeakSource::Role { argument, path } => {
+            models.get(*argument as usize).and_then(|model| role(world, *model, path))
+        }
+        WeakSource::State { .. } => None,
+    };
+    let found = |weak| find(weak).ok_or_else(|| missing(skeleton, weak));
+    let variables = skeleton.weak().iter().map(found).collect::<Result<Vec<Entity>, Error>>()?;
+    check_aliases(skeleton, &variables)?;
+    Ok(variables)
+}
+
+fn missing(skeleton: &Skeleton, weak: &WeakReference) -> Error {
+    Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name(), weak.path))
+}
+
 /// The same with state that `keeper` keeps: made where it is not there yet.
 pub(crate) fn bind_with_state(
     world: &mut World,
@@ -120,8 +155,7 @@ fn look_up(
                 both.map(|(name, owner)| state(world, weak, owner, name, *initial)).transpose()?
             }
         };
-        let missing = || Error::invalid(format!("function `{}` finds no variable `{}`", skeleton.name(), weak.path));
-        variables.push(found.ok_or_else(missing)?);
+        variables.push(found.ok_or_else(|| missing(skeleton, weak))?);
     }
     check_aliases(skeleton, &variables)?;
     Ok(variables.into())

@@ -12,18 +12,20 @@
 
 mod bind;
 mod groups;
+mod many;
 mod stale;
 mod workspaces;
 
-pub use bind::bind_variables;
 pub(crate) use bind::bind_with_state;
+pub use bind::{bind_variables, find_roles, find_variables};
 pub use groups::Groups as JobGroups;
+pub use many::{Crowd, execute_many};
 pub use stale::{check_captured, check_functions, check_variable, check_variables};
 pub use workspaces::Workspaces;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{Stored, Tensor};
+use entigrad_components::{Stored, Tensor, WeakReference};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ use crate::error::Error;
 use crate::kernels::program::Program;
 use crate::kernels::{RunFailure, Span, Workspace};
 use crate::parallel;
-use crate::plan::Instance;
+use crate::plan::{Instance, Skeleton};
 use crate::trace::pass::panic_message;
 
 /// One run of a plan. Whoever runs it often keeps it: its buffers are used again.
@@ -88,6 +90,39 @@ pub fn execute_repeatedly(
     })
 }
 
+/// Runs one job that changes nothing in the world.
+pub fn execute_shared(world: &World, job: &mut Job) -> Outcome {
+    let Job { instance, variables, spans, .. } = &mut *job;
+    let skeleton = &instance.skeleton;
+    if instance.program.is_written.contains(&true) {
+        let message = format!("function `{}` assigns variables, which a shared call cannot", skeleton.name());
+        return Err(Error::invalid(message));
+    }
+    check_functions(world, skeleton.name(), &skeleton.functions)?;
+    spans.clear();
+    for (weak, variable) in skeleton.weak().iter().zip(variables.iter()) {
+        spans.push(read_span(world, skeleton, weak, *variable)?);
+    }
+    // SAFETY: the world is borrowed, so nobody writes what the spans are of.
+    Workspaces::of(world).with(|workspace| unsafe { run(job, workspace) })
+}
+
+/// Where the value of a variable that is read is, checked.
+fn read_span(world: &World, skeleton: &Skeleton, weak: &WeakReference, variable: Entity) -> Result<Span, Error> {
+    let stored = world.get::<Stored>(variable).filter(|stored| stored.0.fits(&weak.spec));
+    let unusable = || stale::unusable_variable(world, skeleton.name(), weak, variable);
+    stored.map(|stored| Span::readable(&stored.0)).ok_or_else(unusable)
+}
+
+/// Where the value of a variable that is written is, checked; it gets storage of its own.
+fn written_span(world: &mut World, skeleton: &Skeleton, weak: &WeakReference, variable: Entity) -> Result<Span, Error> {
+    let stored = world.get_mut::<Stored>(variable).filter(|stored| stored.0.fits(&weak.spec));
+    match stored.map(|mut stored| Span::writable(&mut stored.0)) {
+        Some(span) => Ok(span),
+        None => Err(stale::unusable_variable(world, skeleton.name(), weak, variable)),
+    }
+}
+
 /// Checks everything that a job refers to weakly, and finds where its values are; those it writes get storage of their own.
 fn begin(world: &mut World, job: &mut Job) -> Outcome {
     let Job { instance, variables, spans, .. } = job;
@@ -96,14 +131,11 @@ fn begin(world: &mut World, job: &mut Job) -> Outcome {
     spans.clear();
     let is_written = &instance.program.is_written;
     for ((weak, variable), is_written) in skeleton.weak().iter().zip(variables.iter()).zip(is_written) {
-        let span = if *is_written {
-            let stored = world.get_mut::<Stored>(*variable).filter(|stored| stored.0.fits(&weak.spec));
-            stored.map(|mut stored| Span::writable(&mut stored.0))
+        spans.push(if *is_written {
+            written_span(world, skeleton, weak, *variable)?
         } else {
-            let stored = world.get::<Stored>(*variable).filter(|stored| stored.0.fits(&weak.spec));
-            stored.map(|stored| Span::readable(&stored.0))
-        };
-        spans.push(span.ok_or_else(|| stale::unusable_variable(world, skeleton.name(), weak, *variable))?);
+            read_span(world, skeleton, weak, *variable)?
+        });
     }
     Ok(())
 }
@@ -172,20 +204,23 @@ unsafe fn run(job: &mut Job, workspace: &mut Workspace) -> Outcome {
     spans.extend(inputs.iter().map(Span::readable));
     spans.extend(outputs.iter_mut().map(Span::writable));
     // SAFETY: the spans are those of the job's variables, inputs and outputs.
-    match catch_unwind(AssertUnwindSafe(|| unsafe { program.run(spans, workspace) })) {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(failure)) => Err(failure_of(skeleton.name(), program, failure)),
-        Err(panic) => {
-            let function = skeleton.name().clone();
-            Err(Error::Panicked { function, message: panic_message(&*panic) })
-        }
-    }
+    unsafe { run_program(skeleton.name(), program, spans, workspace) }
 }
 
-/// The error of a run that failed.
-fn failure_of(function: &Arc<str>, program: &Program, RunFailure { instruction, cause }: RunFailure) -> Error {
-    let instruction = &program.instructions[instruction];
-    Error::Run { function: function.clone(), op: instruction.op, origin: instruction.origin, cause }
+/// Runs a program; a panic is an error.
+///
+/// # Safety
+/// As for [`Program::run`].
+unsafe fn run_program(name: &Arc<str>, program: &Program, spans: &[Span], workspace: &mut Workspace) -> Outcome {
+    // SAFETY: the caller's promise.
+    match catch_unwind(AssertUnwindSafe(|| unsafe { program.run(spans, workspace) })) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(RunFailure { instruction, cause })) => {
+            let instruction = &program.instructions[instruction];
+            Err(Error::Run { function: name.clone(), op: instruction.op, origin: instruction.origin, cause })
+        }
+        Err(panic) => Err(Error::Panicked { function: name.clone(), message: panic_message(&*panic) }),
+    }
 }
 
 /// Makes `outputs` tensors of a program's results, where they are not already.

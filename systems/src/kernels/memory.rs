@@ -27,6 +27,11 @@ impl Span {
         Self { pointer: pointer.cast_mut(), bytes }
     }
 
+    /// What lies behind so many bytes of it.
+    pub fn behind(self, offset: usize) -> Self {
+        Self { pointer: self.pointer.wrapping_add(offset), bytes: self.bytes - offset }
+    }
+
     /// Of a tensor that is written: in storage of its own from now on.
     pub fn writable(tensor: &mut Tensor) -> Self {
         let (pointer, bytes) = tensor.storage_mut();

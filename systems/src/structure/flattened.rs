@@ -35,7 +35,7 @@ pub struct Parts {
 /// A structure being taken apart.
 pub struct Flattened<'w> {
     /// The world, to look up models.
-    pub world: &'w mut World,
+    pub world: &'w World,
     known: &'w Known,
     /// How much of what is known came again; all so far where `tokens` is empty.
     known_count: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Recognized {
 
 impl<'w> Flattened<'w> {
     /// Takes `structure` apart.
-    pub fn of<A: Structure>(world: &'w mut World, structure: A) -> Result<Parts, Error> {
+    pub fn of<A: Structure>(world: &'w World, structure: A) -> Result<Parts, Error> {
         let Recognized { tokens, leaves, models, .. } =
             Flattened::recognize(world, &Known::default(), Vec::new(), structure)?;
         Ok(Parts { tokens: tokens.unwrap_or_default(), leaves, models })
@@ -69,7 +69,7 @@ impl<'w> Flattened<'w> {
 
     /// The same where it may be what is known already; the leaves go into an empty vector that is handed in.
     pub(crate) fn recognize<A: Structure>(
-        world: &'w mut World,
+        world: &'w World,
         known: &'w Known,
         leaves: Vec<Tensor>,
         structure: A,

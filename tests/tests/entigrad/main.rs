@@ -1,6 +1,7 @@
 //! All integration tests: a module a promise.
 
 mod bits;
+mod calls;
 mod cases;
 mod effects;
 mod errors;

@@ -31,7 +31,7 @@ fn files(ending: &str) -> Vec<(String, String)> {
 /// Files that may be longer than the limit, each with its reason.
 const LONGER: &[(&str, usize, &str)] = &[
     ("tests/tests/entigrad/scenes/wrong_scenes.rs", 440, "every message of a wrong scene, pinned whole"),
-    ("engine/src/autodiff.rs", 560, "everything that a user can call, in one place"),
+    ("engine/src/autodiff.rs", 600, "everything that a user can call, in one place"),
     ("systems/src/kernels/fold.rs", 420, "one tree of additions, along rows and along columns"),
     ("systems/src/kernels/fused.rs", 420, "every way to go through a domain"),
     ("systems/src/training.rs", 490, "every stage of a trainer, and its steps"),
@@ -111,7 +111,10 @@ fn unsafe_and_rayon_stay_in_their_rooms() {
         let is_kernel = path.starts_with("systems/src/kernels/")
             || matches!(
                 &*path,
-                "systems/src/execute/mod.rs" | "tests/src/allocation.rs" | "engine/examples/bench/scheduling.rs"
+                "systems/src/execute/mod.rs"
+                    | "systems/src/execute/many.rs"
+                    | "tests/src/allocation.rs"
+                    | "engine/examples/bench/scheduling.rs"
             );
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         for line in code {

@@ -1,6 +1,7 @@
 //! The cases, a file a group.
 
 mod chains;
+mod crowd;
 mod digits;
 mod dispatch;
 mod ensemble;
@@ -14,6 +15,7 @@ pub type Case = fn(&mut Session) -> Result<()>;
 /// All cases, by name.
 pub const CASES: &[(&str, Case)] = &[
     ("dispatch", dispatch::dispatch),
+    ("crowd", crowd::crowd),
     ("tiny_step", steps::tiny_step),
     ("small_step", steps::small_step),
     ("mid_step", steps::mid_step),

@@ -1,0 +1,127 @@
+//! One plan for many models: each runs on its row of the inputs, and writes its row of the outputs.
+//!
+//! `unsafe` is allowed here as in the rest of the pass: runs point into the world, and into rows of tensors that they share.
+#![allow(unsafe_code)]
+
+use bevy_ecs::entity::{Entity, EntityHashSet};
+use bevy_ecs::world::World;
+use entigrad_components::{Tensor, WeakReference, WeakSource};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Outcome, Workspaces, check_functions, find_roles, read_span, run_program, written_span};
+use crate::error::Error;
+use crate::kernels::Span;
+use crate::parallel;
+use crate::plan::Instance;
+
+/// Whom a plan is run for: different models.
+#[derive(Debug)]
+pub struct Crowd {
+    /// The plan.
+    pub instance: Arc<Instance>,
+    /// How many.
+    count: usize,
+    /// The variables of each, one after the other.
+    variables: Vec<Entity>,
+    /// Whether what one of them writes no other touches.
+    is_independent: bool,
+    /// Where their values are, while it runs.
+    spans: Vec<Span>,
+}
+
+impl Crowd {
+    /// These members, of which each is as many model arguments as the plan has: one.
+    pub fn new(world: &World, instance: Arc<Instance>, models: &[Entity]) -> Result<Self, Error> {
+        let skeleton = &instance.skeleton;
+        let mut variables = Vec::with_capacity(models.len() * skeleton.weak().len());
+        for model in models {
+            variables.extend(find_roles(world, skeleton, &[*model])?);
+        }
+        let is_written = |place: usize| skeleton.weak()[place % skeleton.weak().len()].is_written;
+        let written: EntityHashSet =
+            (0..variables.len()).filter(|place| is_written(*place)).map(|place| variables[place]).collect();
+        let is_captured = |weak: &WeakReference| match &weak.source {
+            WeakSource::Captured(variable) => written.contains(variable),
+            WeakSource::Role { .. } | WeakSource::State { .. } => false,
+        };
+        let is_independent = !skeleton.weak().iter().any(is_captured);
+        Ok(Self { count: models.len(), variables, is_independent, spans: Vec::new(), instance })
+    }
+}
+
+/// Runs the plan for each of a crowd, whose members are different models: `inputs` and `outputs` have a row for each. Every weak
+/// reference is checked before anything runs. Where members fail, the others run on, and the error is that of the first.
+pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], outputs: &mut [Tensor]) -> Outcome {
+    let Crowd { instance, count, variables, is_independent, spans } = crowd;
+    let (skeleton, program) = (&instance.skeleton, &instance.program);
+    check_functions(world, skeleton.name(), &skeleton.functions)?;
+    // Collect: where the values are. What is written gets storage of its own first, which may move what is read.
+    let weak_count = skeleton.weak().len();
+    for _ in 0..if program.is_written.contains(&true) { 2 } else { 1 } {
+        spans.clear();
+        for (place, variable) in variables.iter().enumerate() {
+            let (weak, is_written) = (&skeleton.weak()[place % weak_count], program.is_written[place % weak_count]);
+            spans.push(if is_written {
+                written_span(world, skeleton, weak, *variable)?
+            } else {
+                read_span(world, skeleton, weak, *variable)?
+            });
+        }
+    }
+    let rows: Vec<Row> = inputs.iter().map(Row::readable).chain(outputs.iter_mut().map(Row::writable)).collect();
+    // Compute.
+    let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let workspaces = Workspaces::of(world);
+    let work = if *is_independent { program.work_nanoseconds.saturating_mul(*count) } else { 0 };
+    let values = |place: usize| spans[place * weak_count..][..weak_count].iter().copied();
+    let given = |place: usize| rows.iter().map(move |row| row.span.behind(place * row.bytes));
+    let run = |places: std::ops::Range<usize>| {
+        workspaces.with(|workspace| {
+            let mut own: Vec<Span> = Vec::with_capacity(weak_count + rows.len());
+            for place in places.clone() {
+                own.clear();
+                own.extend(values(place).chain(given(place)));
+                if place + 1 < places.end {
+                    workspace.look_ahead(values(place + 1));
+                }
+                // SAFETY: the values are those of the member's variables, which are its own where they are written; the rows are
+                // its own, too. The world is ours.
+                let outcome = unsafe { run_program(skeleton.name(), program, &own, workspace) };
+                if let Err(error) = outcome {
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failure.as_ref().is_none_or(|(first, _)| place < *first) {
+                        *failure = Some((place, error));
+                    }
+                }
+            }
+        });
+    };
+    parallel::each_range(*count, work, run);
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// The rows of a tensor.
+struct Row {
+    /// The first, and all behind it.
+    span: Span,
+    /// The size of one.
+    bytes: usize,
+}
+
+impl Row {
+    fn readable(tensor: &Tensor) -> Self {
+        Self { span: Span::readable(tensor), bytes: Self::size(tensor) }
+    }
+
+    fn writable(tensor: &mut Tensor) -> Self {
+        let bytes = Self::size(tensor);
+        Self { span: Span::writable(tensor), bytes }
+    }
+
+    fn size(tensor: &Tensor) -> usize {
+        tensor.shape()[1..].iter().product::<usize>() * tensor.dtype().size_bytes()
+    }
+}
