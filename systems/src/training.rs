@@ -3,6 +3,7 @@
 //! The stages are the passes over trainers; an update runs each stage for all trainers in a system of its own, a run calls
 //! them in a row for one. *Invariant*: a trainer whose stage or step fails is marked [`Failed`] and stops nobody else.
 
+use bevy_ecs::change_detection::Mut;
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::{With, Without};
@@ -48,7 +49,9 @@ impl DataSource for Fixed {
     }
 
     fn refill(&mut self, _: u64, leaves: &mut Vec<Tensor>) -> Result<(), Error> {
-        leaves.clone_from(&self.0);
+        if leaves.len() != self.0.len() || !leaves.iter().zip(&self.0).all(|(leaf, fixed)| leaf.is_same(fixed)) {
+            leaves.clone_from(&self.0);
+        }
         Ok(())
     }
 }
@@ -71,14 +74,14 @@ pub struct Prepared {
     versions: Vec<ModelVersion>,
     concrete: Entity,
     /// The step with its buffers; taken out while it runs.
-    job: Option<Job>,
+    job: Option<Box<Job>>,
 }
 
 /// The jobs of an update, kept for the next.
 #[derive(Resource, Default)]
 pub struct StepJobs {
     trainers: Vec<Entity>,
-    jobs: Vec<Job>,
+    jobs: Vec<Box<Job>>,
 }
 
 /// The trainers that are between two stages of an update.
@@ -289,7 +292,7 @@ fn prepared(world: &mut World, stage: Stage) -> Result<Prepared, Error> {
     let variables = bind_with_state(world, &instance.skeleton, &stage.models, stage.trainer)?;
     let version = |model: &Entity| world.get::<ModelVersion>(*model).copied().unwrap_or_default();
     let versions = stage.models.iter().map(version).collect();
-    Ok(Prepared { versions, concrete, job: Some(Job::new(instance, inputs, variables)) })
+    Ok(Prepared { versions, concrete, job: Some(Box::new(Job::new(instance, inputs, variables))) })
 }
 
 /// Prepares trainers, all stages in a row.
@@ -376,16 +379,10 @@ fn run_through(world: &mut World, trainer: Entity, job: &mut Job, left: &mut u64
 }
 
 /// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
-fn next_job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
-    let kept = world.get_mut::<Prepared>(trainer).and_then(|mut prepared| prepared.job.take());
-    let mut inputs = Vec::new();
-    if let Some(mut job) = kept {
-        // The tensors of the last step may be filled again.
-        inputs = std::mem::take(&mut job.inputs);
-        if let Some(mut prepared) = world.get_mut::<Prepared>(trainer) {
-            prepared.job = Some(job);
-        }
-    }
+fn next_job(world: &mut World, trainer: Entity) -> Result<Box<Job>, Error> {
+    // The tensors of the last step may be filled again.
+    let inputs_of = |mut prepared: Mut<'_, Prepared>| Some(std::mem::take(&mut prepared.job.as_mut()?.inputs));
+    let mut inputs = world.get_mut::<Prepared>(trainer).and_then(inputs_of).unwrap_or_default();
     refill_next(world, trainer, &mut inputs)?;
     ensure_prepared(world, trainer, &inputs)?;
     let gone = || Error::gone(Kind::Trainer, None);
@@ -400,7 +397,7 @@ fn next_job(world: &mut World, trainer: Entity) -> Result<Job, Error> {
     Ok(job)
 }
 
-fn keep_job(world: &mut World, trainer: Entity, job: Job) {
+fn keep_job(world: &mut World, trainer: Entity, job: Box<Job>) {
     if let Some(mut prepared) = world.get_mut::<Prepared>(trainer) {
         prepared.job = Some(job);
     }

@@ -19,8 +19,8 @@ pub struct Groups {
 
 impl Groups {
     /// Makes these the groups of `jobs`.
-    pub(super) fn follow(&mut self, jobs: &[Job]) {
-        let is_same = |(job, (variables, skeleton)): (&Job, &(Arc<[Entity]>, Arc<Skeleton>))| {
+    pub(super) fn follow(&mut self, jobs: &[Box<Job>]) {
+        let is_same = |(job, (variables, skeleton)): (&Box<Job>, &(Arc<[Entity]>, Arc<Skeleton>))| {
             Arc::ptr_eq(&job.variables, variables) && Arc::ptr_eq(&job.instance.skeleton, skeleton)
         };
         if jobs.len() == self.jobs.len() && jobs.iter().zip(&self.jobs).all(is_same) {
@@ -42,7 +42,7 @@ impl Groups {
 }
 
 /// The places of jobs, in groups that share a variable which one of them writes; groups and their jobs in order.
-fn groups(jobs: &[Job]) -> Vec<Vec<usize>> {
+fn groups(jobs: &[Box<Job>]) -> Vec<Vec<usize>> {
     let mut written: EntityHashMap<()> = EntityHashMap::default();
     for job in jobs {
         let weak = job.instance.skeleton.weak().iter().zip(job.variables.iter());

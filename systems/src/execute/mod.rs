@@ -143,7 +143,7 @@ fn begin(world: &mut World, job: &mut Job) -> Outcome {
 /// Runs jobs; how each ended is its `outcome`.
 ///
 /// *Reads* and *writes* [`Stored`] of the jobs' variables.
-pub fn execute(world: &mut World, jobs: &mut [Job]) {
+pub fn execute(world: &mut World, jobs: &mut [Box<Job>]) {
     if let [only] = jobs {
         only.outcome = execute_one(world, only);
         return;
@@ -159,12 +159,12 @@ pub fn execute(world: &mut World, jobs: &mut [Job]) {
         // Compute: in place.
         parallel::each_run(jobs, work, |jobs| {
             // SAFETY: the jobs have begun, the world is ours, and what one writes no other touches.
-            workspaces.with(|workspace| unsafe { run_in_order(jobs, workspace) });
+            workspaces.with(|workspace| unsafe { run_in_order(jobs.iter_mut().map(|job| &mut **job), workspace) });
         });
     } else {
         // Once more, since what one job got storage of its own for another may have looked at before.
         jobs.iter_mut().filter(|job| job.outcome.is_ok()).for_each(|job| job.outcome = begin(world, job));
-        let mut jobs: Vec<Option<&mut Job>> = jobs.iter_mut().map(Some).collect();
+        let mut jobs: Vec<Option<&mut Job>> = jobs.iter_mut().map(|job| Some(&mut **job)).collect();
         let in_group = |places: &[usize]| places.iter().filter_map(|place| jobs[*place].take()).collect::<Vec<_>>();
         let groups: Vec<Vec<&mut Job>> = groups.iter().map(in_group).collect();
         // SAFETY: as above, for groups.

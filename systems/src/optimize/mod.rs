@@ -180,7 +180,7 @@ fn update_jobs(
     world: &mut World,
     optimizer: Entity,
     gradients: &[(CreationIndex, Entity, Tensor)],
-) -> Result<Vec<Job>, Error> {
+) -> Result<Vec<Box<Job>>, Error> {
     let mut jobs = Vec::with_capacity(gradients.len());
     for (_, variable, gradient) in gradients {
         let models = [*variable].into_iter().collect();
@@ -189,7 +189,7 @@ fn update_jobs(
         let inputs = vec![gradient.clone()];
         let instance = instance_for(world, concrete, &inputs)?;
         let variables = bind_with_state(world, &instance.skeleton, &[*variable], optimizer)?;
-        jobs.push(Job::new(instance, inputs, variables));
+        jobs.push(Box::new(Job::new(instance, inputs, variables)));
     }
     Ok(jobs)
 }

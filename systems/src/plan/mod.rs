@@ -10,6 +10,7 @@ mod factor;
 mod fuse;
 mod groups;
 mod instance;
+mod late;
 mod layout;
 mod print;
 mod registers;

@@ -7,6 +7,7 @@
 use entigrad_components::Attributes;
 use smallvec::SmallVec;
 
+use super::late::delay;
 use super::values::{Class, Value, view_operand};
 use crate::graph::{Graph, NodeId};
 use crate::kernels::access::{View, row_major};
@@ -111,7 +112,8 @@ impl Stored {
         for output in &graph.outputs {
             store_base(graph, values, &mut is_stored, *output);
         }
-        let level = levels(graph, values, &is_needed, &is_stored);
+        let mut level = levels(graph, values, &is_needed, &is_stored);
+        delay(graph, values, &is_needed, &is_stored, &mut level);
         Self { is_needed, is_stored, level }
     }
 }

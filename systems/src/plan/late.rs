@@ -1,0 +1,66 @@
+//! Updates that can wait for each other: small new values of variables that nothing reads in the same run become one instruction
+//! with those of the same length, at the level of the last.
+
+use rustc_hash::FxHashMap;
+
+use super::stored::linear_base;
+use super::values::{Class, Value, view_operand};
+use crate::graph::{Graph, NodeId};
+
+/// Larger values are written at once: what they were computed from takes room as long as they wait.
+const LENGTH_MAX: usize = 4096;
+
+/// Raises the levels of what can wait.
+pub(super) fn delay(graph: &Graph, values: &[Value], is_needed: &[bool], is_stored: &[bool], level: &mut [u32]) {
+    let waiting = waiting(graph, values, is_needed, is_stored);
+    let mut last: FxHashMap<usize, u32> = FxHashMap::default();
+    for node in &waiting {
+        let last = last.entry(values[*node].length).or_default();
+        *last = level[*node].max(*last);
+    }
+    for node in &waiting {
+        level[*node] = last[&values[*node].length];
+    }
+    for node in 0..values.len() {
+        if matches!(values[node].class, Class::Assign(_)) {
+            let base = linear_base(graph, values, is_stored, graph.nodes[node].operands[0]);
+            level[node] = level[node].max(level[base.index()] + 1);
+        }
+    }
+}
+
+/// The stored values that only assigns wait for, in the end.
+fn waiting(graph: &Graph, values: &[Value], is_needed: &[bool], is_stored: &[bool]) -> Vec<usize> {
+    let mut is_waited_for = vec![false; values.len()];
+    let mut do_users_wait = vec![true; values.len()];
+    for output in &graph.outputs {
+        do_users_wait[output.index()] = false;
+    }
+    let (mut waiting, mut may_fail_later) = (Vec::new(), false);
+    for node in (0..values.len()).rev().filter(|node| is_needed[*node]) {
+        let can_wait = match values[node].class {
+            // What may fail later must find everything before it assigned.
+            Class::Assign(_) => !may_fail_later,
+            Class::Elementwise(..) => {
+                values[node].length <= LENGTH_MAX && do_users_wait[node] && (is_waited_for[node] || !is_stored[node])
+            }
+            Class::View(_) => do_users_wait[node] && !is_stored[node],
+            _ => false,
+        };
+        may_fail_later |= matches!(values[node].class, Class::Opaque(_));
+        if can_wait && is_stored[node] {
+            waiting.push(node);
+        }
+        let operands: &[NodeId] = match values[node].class {
+            Class::View(_) => &[view_operand(graph, values, node)],
+            _ => &graph.nodes[node].operands,
+        };
+        for operand in operands {
+            do_users_wait[operand.index()] &= can_wait;
+        }
+        if matches!(values[node].class, Class::Assign(_)) {
+            is_waited_for[linear_base(graph, values, is_stored, operands[0]).index()] = true;
+        }
+    }
+    waiting
+}
