@@ -7,12 +7,13 @@
 use entigrad_components::tensor::PADDING_BYTES;
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::ops::Range;
 
-use super::access::Access;
 use super::fold::{BLOCK, SEGMENT_BLOCKS};
 use super::lanes::{chunk_count, whole_chunks};
 use super::memory::{Line, Memory};
 use super::program::{Extents, Fused, Slot};
+use super::strided::{copy_strided, fill};
 use crate::parallel;
 
 /// Elements of a segment of a long row.
@@ -78,7 +79,11 @@ impl Fused {
         });
     }
 
-    unsafe fn with_worker(&self, memory: Memory<'_>, f: impl FnOnce(&mut Worker<'_>)) {
+    /// Calls `f` with what this thread runs it with.
+    ///
+    /// # Safety
+    /// As for [`Fused::run`].
+    pub(super) unsafe fn with_worker(&self, memory: Memory<'_>, f: impl FnOnce(&mut Worker<'_>)) {
         let lines = self.register_bytes.div_ceil(PADDING_BYTES);
         let base_count = Slot::FIRST_DIRECT as usize + self.directs.len() + self.stores.len();
         SCRATCH.with(|scratch| {
@@ -144,7 +149,7 @@ struct Shared<T>(*mut T);
 unsafe impl<T> Sync for Shared<T> {}
 
 /// One thread's run over a part of the domain.
-struct Worker<'a> {
+pub(super) struct Worker<'a> {
     fused: &'a Fused,
     memory: Memory<'a>,
     bases: &'a mut [*mut u8],
@@ -230,6 +235,30 @@ impl Worker<'_> {
                     let to = self.memory.pointer(store.buffer).add(start * store.element_bytes);
                     std::ptr::copy_nonoverlapping(self.bases[first_store + place], to, length * store.element_bytes);
                 }
+            }
+        }
+    }
+
+    /// The elements of a block of a matrix with so many columns, whose rows and columns count from `first`.
+    ///
+    /// # Safety
+    /// The matrix is the domain.
+    pub(super) unsafe fn block(
+        &mut self,
+        all_columns: usize,
+        first: (usize, usize),
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if columns.len() == all_columns {
+                self.tiles((first.0 + rows.start) * all_columns, (first.0 + rows.end) * all_columns);
+                return;
+            }
+            for row in rows {
+                let start = (first.0 + row) * all_columns + first.1;
+                self.tiles(start + columns.start, start + columns.end);
             }
         }
     }
@@ -355,58 +384,6 @@ impl Worker<'_> {
                 }
             }
             start += width;
-        }
-    }
-}
-
-/// # Safety
-/// `from` is one element, `to` holds `count`.
-unsafe fn fill<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; registers are aligned to a cache line.
-    unsafe {
-        let value = from.cast::<T>().read();
-        std::slice::from_raw_parts_mut(to.cast::<T>(), count).fill(value);
-    }
-}
-
-/// Copies `length` elements of an access, from index `start` of the domain.
-///
-/// # Safety
-/// The access stays within the buffer for these indices, and `to` holds `length` elements.
-unsafe fn copy_strided<T: Copy>(from: *const u8, to: *mut u8, access: &Access, start: usize, length: usize) {
-    let (from, to, digits) = (from.cast::<T>(), to.cast::<T>(), access.digits());
-    let mut places: SmallVec<[usize; 6]> = SmallVec::from_elem(0, digits.len());
-    let (mut rest, mut element) = (start, access.offset());
-    for (place, digit) in places.iter_mut().zip(digits).rev() {
-        *place = rest % digit.extent;
-        element += *place * digit.stride;
-        rest /= digit.extent;
-    }
-    let Some((last, slower)) = digits.split_last() else { return };
-    let mut done = 0;
-    while done < length {
-        let run = (last.extent - places[slower.len()]).min(length - done);
-        // SAFETY: the run is within the last digit, so within the buffer.
-        unsafe {
-            let (from, to) = (from.add(element), to.add(done));
-            match last.stride {
-                0 => std::slice::from_raw_parts_mut(to, run).fill(from.read()),
-                1 => std::ptr::copy_nonoverlapping(from, to, run),
-                stride => (0..run).for_each(|place| to.add(place).write(from.add(place * stride).read())),
-            }
-        }
-        done += run;
-        // The last digit begins anew, and the next slower one that can moves on.
-        element -= places[slower.len()] * last.stride;
-        places[slower.len()] = 0;
-        for (place, digit) in places.iter_mut().zip(slower).rev() {
-            *place += 1;
-            element += digit.stride;
-            if *place < digit.extent {
-                break;
-            }
-            element -= digit.extent * digit.stride;
-            *place = 0;
         }
     }
 }

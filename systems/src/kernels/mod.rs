@@ -18,6 +18,7 @@ pub mod opaque;
 mod product;
 pub mod program;
 mod run;
+mod strided;
 pub mod tile;
 pub mod view;
 

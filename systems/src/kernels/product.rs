@@ -5,9 +5,12 @@
 
 use entigrad_components::DType;
 
+use std::ops::Range;
+
+use super::fused::Worker;
 use super::gemm;
 use super::memory::Memory;
-use super::program::Product;
+use super::program::{Fused, Product};
 use crate::parallel;
 
 /// Multiplications and additions of one core in a nanosecond, roughly.
@@ -16,14 +19,6 @@ const OPERATIONS_PER_NANOSECOND: usize = 100;
 /// What a piece of parallel work takes at least.
 const PIECE_NANOSECONDS: usize = 50_000;
 
-/// A pointer that pieces of work share, each for its own elements.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-// SAFETY: what is written through it is written by one piece alone.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
-
 impl Product {
     /// A rough guess of what it takes.
     pub fn work_nanoseconds(&self) -> usize {
@@ -31,31 +26,37 @@ impl Product {
         operations.saturating_mul(2) / OPERATIONS_PER_NANOSECOND
     }
 
+    /// Runs it, and `follower` on each block of the result while that is in the cache.
+    ///
     /// # Safety
-    /// `memory` is that of the program that this instruction belongs to, and the result is none of the operands.
-    pub(super) unsafe fn run(&self, memory: Memory<'_>) {
+    /// `memory` is that of the program that this instruction belongs to, the result is none of the operands, and the follower is
+    /// elementwise over the result and writes to none of the operands.
+    pub(super) unsafe fn run(&self, memory: Memory<'_>, follower: Option<&Fused>) {
         if self.rows * self.columns * self.batch == 0 {
             return;
         }
-        let (work, threads) = (self.work_nanoseconds(), parallel::threads_for(self.work_nanoseconds()));
-        if threads == 1 {
-            for matrix in 0..self.batch {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    self.piece(memory, Shared(memory.pointer(self.result)), matrix, 0..self.rows, 0..self.columns)
+        let piece = |matrix: usize, rows: Range<usize>, columns: Range<usize>| {
+            // SAFETY: the caller's promise; pieces are different parts of the result.
+            unsafe {
+                match follower {
+                    None => self.piece(memory, matrix, rows, columns, None),
+                    Some(fused) => fused.with_worker(memory, |worker| {
+                        self.piece(memory, matrix, rows, columns, Some(worker));
+                    }),
                 }
             }
+        };
+        let (work, threads) = (self.work_nanoseconds(), parallel::threads_for(self.work_nanoseconds()));
+        if threads == 1 {
+            (0..self.batch).for_each(|matrix| piece(matrix, 0..self.rows, 0..self.columns));
             return;
         }
-        let result = Shared(memory.pointer(self.result));
         if self.batch >= threads {
             // Whole matrices, as many at a time as are worth a piece.
             let matrices = (PIECE_NANOSECONDS * self.batch / work.max(1)).clamp(1, self.batch.div_ceil(threads));
-            parallel::each(self.batch.div_ceil(matrices), work, |piece| {
-                for matrix in piece * matrices..((piece + 1) * matrices).min(self.batch) {
-                    // SAFETY: the caller's promise; matrices are different parts of the result.
-                    unsafe { self.piece(memory, result, matrix, 0..self.rows, 0..self.columns) }
-                }
+            parallel::each(self.batch.div_ceil(matrices), work, |run| {
+                let matrices = run * matrices..((run + 1) * matrices).min(self.batch);
+                matrices.for_each(|matrix| piece(matrix, 0..self.rows, 0..self.columns));
             });
             return;
         }
@@ -63,22 +64,21 @@ impl Product {
         let (row_pieces, column_pieces) = gemm::pieces_at_most(self.rows, self.inner, self.columns, threads);
         let pieces = row_pieces * column_pieces;
         parallel::each(self.batch * pieces, work, |place| {
-            let (matrix, piece) = (place / pieces, place % pieces);
-            let rows = part(self.rows, row_pieces, piece / column_pieces);
-            let columns = part(self.columns, column_pieces, piece % column_pieces);
-            // SAFETY: the caller's promise; pieces are different parts of the result.
-            unsafe { self.piece(memory, result, matrix, rows, columns) }
+            let (matrix, part_of) = (place / pieces, place % pieces);
+            let rows = part(self.rows, row_pieces, part_of / column_pieces);
+            let columns = part(self.columns, column_pieces, part_of % column_pieces);
+            piece(matrix, rows, columns);
         });
     }
 
-    /// The part of one matrix of the result within these rows and columns.
+    /// The part of one matrix of the result within these rows and columns, and what follows on it.
     unsafe fn piece(
         &self,
         memory: Memory<'_>,
-        result: Shared,
         matrix: usize,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        worker: Option<&mut Worker<'_>>,
     ) {
         let (left, right) = (&self.left, &self.right);
         let extents = gemm::Product {
@@ -94,16 +94,31 @@ impl Product {
             (right.offset + matrix * right.batch_stride) as isize + columns.start as isize * right.strides[1];
         let result_first = (matrix * self.rows + rows.start) * self.columns + columns.start;
         let (a, b) = (memory.pointer(left.buffer), memory.pointer(right.buffer));
-        // SAFETY: offsets, strides and extents stay within the buffers: the plan made them from the operands' shapes.
+        let c = memory.pointer(self.result);
+        let first = (rows.start, columns.start);
+        // SAFETY: offsets, strides and extents stay within the buffers: the plan made them from the operands' shapes. A follower goes
+        // through elements that are final.
         unsafe {
-            match self.dtype {
-                DType::F64 => {
+            match (self.dtype, worker) {
+                (DType::F64, worker) => {
                     let (a, b) = (a.cast::<f64>().offset(left_first), b.cast::<f64>().offset(right_first));
-                    gemm::multiply_f64(&extents, a, b, result.0.cast::<f64>().add(result_first));
+                    let c = c.cast::<f64>().add(result_first);
+                    match worker {
+                        None => gemm::multiply_f64(&extents, a, b, c),
+                        Some(worker) => gemm::multiply_f64_then(&extents, a, b, c, |rows, columns| {
+                            worker.block(self.columns, first, rows, columns);
+                        }),
+                    }
                 }
-                _ => {
+                (_, worker) => {
                     let (a, b) = (a.cast::<f32>().offset(left_first), b.cast::<f32>().offset(right_first));
-                    gemm::multiply_f32(&extents, a, b, result.0.cast::<f32>().add(result_first));
+                    let c = c.cast::<f32>().add(result_first);
+                    match worker {
+                        None => gemm::multiply_f32(&extents, a, b, c),
+                        Some(worker) => gemm::multiply_f32_then(&extents, a, b, c, |rows, columns| {
+                            worker.block(self.columns, first, rows, columns);
+                        }),
+                    }
                 }
             }
         }
@@ -111,7 +126,7 @@ impl Product {
 }
 
 /// The range of part `place` of `count`, cut at multiples of 16 where there are so many.
-fn part(length: usize, count: usize, place: usize) -> std::ops::Range<usize> {
+fn part(length: usize, count: usize, place: usize) -> Range<usize> {
     let unit = length.div_ceil(count).next_multiple_of(16);
     (place * unit).min(length)..((place + 1) * unit).min(length)
 }

@@ -321,6 +321,8 @@ pub struct Product {
     pub result: BufferId,
     /// The element type.
     pub dtype: DType,
+    /// Whether the next instruction, a fused one over C, is run with this one, block by block.
+    pub is_followed: bool,
 }
 
 /// One op by its own kernel.

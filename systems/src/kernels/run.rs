@@ -6,7 +6,7 @@
 use std::ptr;
 
 use super::memory::{Ahead, Line, Memory, Span};
-use super::program::{Buffer, Place, Program, Work};
+use super::program::{Buffer, Fused, Place, Program, Work};
 use crate::error::RunError;
 
 /// The memory that a run needs besides arguments, variables and results. It grows to the largest program and is used again.
@@ -69,12 +69,16 @@ impl Program {
         let memory = Memory::new(&workspace.pointers);
         for (place, instruction) in self.instructions.iter().enumerate() {
             workspace.ahead.fetch(self.instructions.len() - place);
+            let is_done = place > 0 && self.follower(place - 1).is_some();
             // SAFETY: every buffer is as large as the program says; the arena and the constants are ours, for the others it is the
             // caller's promise.
             unsafe {
                 match &instruction.work {
+                    Work::Fused(_) if is_done => {}
                     Work::Fused(fused) => fused.run(memory),
-                    Work::Product(product) => product.run(memory),
+                    Work::Product(product) => {
+                        product.run(memory, self.follower(place));
+                    }
                     Work::Copy { from, to } => {
                         let bytes = self.buffers[to.index()].bytes();
                         ptr::copy_nonoverlapping(memory.pointer(*from), memory.pointer(*to), bytes);
@@ -86,6 +90,14 @@ impl Program {
             }
         }
         Ok(())
+    }
+
+    /// The instruction that is run with the product at `place`, where there is one.
+    fn follower(&self, place: usize) -> Option<&Fused> {
+        match (&self.instructions[place].work, self.instructions.get(place + 1).map(|next| &next.work)) {
+            (Work::Product(product), Some(Work::Fused(fused))) if product.is_followed => Some(&**fused),
+            _ => None,
+        }
     }
 
     /// Finds the places of what a program has for itself, unless it was the last to run here.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::PlanError;
 use super::effects::{Known, effects};
 use super::factor::factor;
+use super::follow::follow;
 use super::fuse::Fusing;
 use super::groups::{Group, groups};
 use super::layout::layout;
@@ -250,11 +251,13 @@ fn product(graph: &Graph, values: &[Value], stored: &Stored, buffers: &Buffers, 
         right: factor(1, right_transposed),
         result: buffers.of(index),
         dtype: dtype_of(graph, index),
+        is_followed: false,
     }
 }
 
 /// Gives buffers their places, and puts the program together.
 fn finish(graph: &Graph, values: &[Value], mut buffers: Buffers, mut instructions: Vec<Instruction>) -> Program {
+    follow(&mut instructions, &buffers.list);
     let arena_bytes = layout(&mut buffers.list, &mut instructions);
     let outputs = graph
         .outputs

@@ -6,24 +6,19 @@ use crate::kernels::counts::Traffic;
 use crate::kernels::program::{Buffer, BufferId, Fused, Instruction, Place, Work};
 use entigrad_components::tensor::PADDING_BYTES;
 
-/// When a buffer is first written and last read, by number of instruction.
-#[derive(Clone, Copy, Debug)]
-struct Life {
-    first: usize,
-    last: usize,
-}
-
 /// Gives every buffer in the arena its place, and tells instructions what they may read and overwrite; the arena's size.
 pub(super) fn layout(buffers: &mut [Buffer], instructions: &mut [Instruction]) -> usize {
     let lives = lives(buffers, instructions);
     let mut free = FreeList::default();
+    let mut factors: SmallVec<[BufferId; 2]> = SmallVec::new();
     for (number, instruction) in instructions.iter().enumerate() {
         let (reads, writes) = touched(&instruction.work, buffers);
         let dies = |buffer: &BufferId, buffers: &[Buffer]| {
             let is_arena = matches!(buffers[buffer.index()].place, Place::Arena(_));
-            is_arena && lives[buffer.index()].is_some_and(|life| life.last == number)
+            is_arena && lives[buffer.index()] == Some(number)
         };
-        let mut dying: SmallVec<[BufferId; 8]> = reads.iter().copied().filter(|read| dies(read, buffers)).collect();
+        let ended = reads.iter().chain(&factors).copied();
+        let mut dying: SmallVec<[BufferId; 8]> = ended.filter(|read| dies(read, buffers)).collect();
         dying.sort();
         dying.dedup();
         for write in &writes {
@@ -33,6 +28,7 @@ pub(super) fn layout(buffers: &mut [Buffer], instructions: &mut [Instruction]) -
             let bytes = buffers[write.index()].bytes().next_multiple_of(PADDING_BYTES);
             let heir = dying.iter().position(|old| {
                 buffers[old.index()].bytes().next_multiple_of(PADDING_BYTES) == bytes
+                    && !factors.contains(old)
                     && matches!(&instruction.work, Work::Fused(fused) if can_inherit(fused, *old, *write))
             });
             buffers[write.index()].place = match heir {
@@ -41,12 +37,15 @@ pub(super) fn layout(buffers: &mut [Buffer], instructions: &mut [Instruction]) -
             };
         }
         // A value that nobody reads (a second use was folded away) is free again at once.
-        let unread = writes.iter().filter(|write| lives[write.index()].is_some_and(|life| life.last == number));
+        let unread = writes.iter().filter(|write| lives[write.index()] == Some(number));
         for dead in dying.iter().chain(unread) {
             if let Buffer { place: Place::Arena(offset), .. } = buffers[dead.index()] {
                 free.give(offset, buffers[dead.index()].bytes().next_multiple_of(PADDING_BYTES));
             }
         }
+        // What follows a product runs while its factors are still read.
+        factors.clear();
+        factors.extend(followed_factors(&instruction.work).into_iter().flatten());
     }
     for instruction in instructions.iter_mut() {
         if let Work::Fused(fused) = &mut instruction.work {
@@ -64,15 +63,19 @@ fn is_sound(buffers: &[Buffer], instructions: &[Instruction]) -> bool {
         Place::Arena(offset) => Some((offset, offset + buffers[buffer.index()].bytes())),
         _ => None,
     };
+    let mut factors: Option<[BufferId; 2]> = None;
     instructions.iter().all(|instruction| {
         let (reads, writes) = touched(&instruction.work, buffers);
+        // The factors of a product that this one follows are read while it writes.
+        let still_read = factors.take();
+        factors = followed_factors(&instruction.work);
         let is_held = reads.iter().all(|read| stretch(*read).is_none() || held.contains(read));
         for write in writes {
             let Some((first, end)) = stretch(write) else { continue };
             held.retain(|other| stretch(*other).is_none_or(|(start, stop)| stop <= first || end <= start));
             held.push(write);
         }
-        is_held
+        is_held && still_read.into_iter().flatten().all(|factor| stretch(factor).is_none() || held.contains(&factor))
     })
 }
 
@@ -87,21 +90,31 @@ fn can_inherit(fused: &Fused, old: BufferId, new: BufferId) -> bool {
     is_store && is_direct && !is_elsewhere && old_bytes == new_bytes
 }
 
-fn lives(buffers: &[Buffer], instructions: &[Instruction]) -> Vec<Option<Life>> {
-    let mut lives: Vec<Option<Life>> = vec![None; buffers.len()];
+/// The last instruction that touches each buffer.
+fn lives(buffers: &[Buffer], instructions: &[Instruction]) -> Vec<Option<usize>> {
+    let mut lives: Vec<Option<usize>> = vec![None; buffers.len()];
     for (number, instruction) in instructions.iter().enumerate() {
         let (reads, writes) = touched(&instruction.work, buffers);
         for buffer in reads.iter().chain(&writes) {
-            let life = lives[buffer.index()].get_or_insert(Life { first: number, last: number });
-            life.last = number;
-            debug_assert!(life.first <= life.last, "a buffer is written before it is read");
+            lives[buffer.index()] = lives[buffer.index()].max(Some(number));
+        }
+        for factor in followed_factors(&instruction.work).into_iter().flatten() {
+            lives[factor.index()] = Some(number + 1);
         }
     }
     lives
 }
 
+/// The factors of a product that is followed by the next instruction.
+fn followed_factors(work: &Work) -> Option<[BufferId; 2]> {
+    match work {
+        Work::Product(product) if product.is_followed => Some([product.left.buffer, product.right.buffer]),
+        _ => None,
+    }
+}
+
 /// What an instruction reads and writes.
-fn touched(work: &Work, buffers: &[Buffer]) -> (SmallVec<[BufferId; 8]>, SmallVec<[BufferId; 8]>) {
+pub(super) fn touched(work: &Work, buffers: &[Buffer]) -> (SmallVec<[BufferId; 8]>, SmallVec<[BufferId; 8]>) {
     let Traffic { reads, writes } = work.traffic(buffers);
     (reads.into_iter().map(|(buffer, _)| buffer).collect(), writes.into_iter().map(|(buffer, _)| buffer).collect())
 }

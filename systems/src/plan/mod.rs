@@ -7,6 +7,7 @@ mod combine;
 mod compile;
 mod effects;
 mod factor;
+mod follow;
 mod fuse;
 mod groups;
 mod instance;

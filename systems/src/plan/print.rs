@@ -103,7 +103,8 @@ fn product_text(product: &Product) -> String {
     let Product { batch, rows, inner, columns, left, right, result, .. } = product;
     let (left, right) = (factor_text(left, *batch, *rows, *inner), factor_text(right, *batch, *inner, *columns));
     let times = if *batch == 1 { String::new() } else { format!("{batch} times ") };
-    format!("b{} = product {left} {right}, {times}m {rows} k {inner} n {columns}", result.0)
+    let followed = if product.is_followed { ", followed block by block by the next" } else { "" };
+    format!("b{} = product {left} {right}, {times}m {rows} k {inner} n {columns}{followed}", result.0)
 }
 
 /// A factor of a product: a dense matrix as it is, `T` where it lies transposed, by its digits otherwise.

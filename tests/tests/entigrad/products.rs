@@ -204,3 +204,40 @@ fn batches_have_the_same_bits_on_any_number_of_threads() {
         .collect();
     assert!(results.iter().all(|result| result.bytes() == results[0].bytes()));
 }
+
+#[test]
+fn what_follows_a_product_block_by_block_has_the_bits_of_what_follows_it_whole() {
+    let narrow = |shape: &[usize], seed| {
+        let numbers: Vec<f32> = numbers(shape.iter().product(), seed).iter().map(|number| *number as f32).collect();
+        Tensor::new(shape, &numbers).unwrap()
+    };
+    let (x, w, b) = (narrow(&[160, 520], 1), narrow(&[520, 272], 2), narrow(&[272], 3));
+    let product = evaluate((x.clone(), w.clone()), |_, (x, w)| x.matmul(w)).unwrap();
+    let whole = evaluate((product, b.clone()), |_, (product, b)| (product + b).tanh()).unwrap();
+    for threads in [1, 2, 3, 7] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (x, w, b, whole) = (x.clone(), w.clone(), b.clone(), whole.clone());
+        pool.install(move || {
+            let mut engine = Engine::new();
+            let model = engine.spawn_model("model");
+            let variable = engine.variable(model, "w", w.clone()).unwrap();
+            let layer = engine
+                .method::<(Tensor, Tensor), Tensor>("layer", |_, model, (x, b)| (x.matmul(model.read("w")) + b).tanh());
+            let arguments = (model, (x.clone(), b.clone()));
+            assert_eq!(engine.call(layer, arguments.clone()).unwrap().bytes(), whole.bytes());
+            let concrete = engine.concrete(layer, arguments.clone()).unwrap();
+            assert!(engine.print_plan(concrete).unwrap().contains("followed"));
+            // A step, whose update follows the product that is its gradient: w - 0.1 · dw.
+            let loss = engine.function::<(ModelId, (Tensor, Tensor)), Tensor>("loss", move |t, (model, (x, b))| {
+                t.call(layer, (model, (x, b))).square().sum()
+            });
+            let gradient = engine.value_and_gradient(loss).unwrap();
+            let (_, gradients) = engine.call(gradient, arguments.clone()).unwrap();
+            let dw = gradients.get(variable).unwrap().clone();
+            let updated = evaluate((w, dw), |_, (w, dw)| w - dw * 0.1).unwrap();
+            let trainer = engine.train(loss, arguments).with(Sgd::new(0.1)).spawn().unwrap();
+            engine.run(trainer, 1).unwrap();
+            assert_eq!(engine.value(variable).unwrap().bytes(), updated.bytes());
+        });
+    }
+}

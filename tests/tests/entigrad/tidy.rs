@@ -33,7 +33,6 @@ const LONGER: &[(&str, usize, &str)] = &[
     ("tests/tests/entigrad/scenes/wrong_scenes.rs", 440, "every message of a wrong scene, pinned whole"),
     ("engine/src/autodiff.rs", 600, "everything that a user can call, in one place"),
     ("systems/src/kernels/fold.rs", 420, "one tree of additions, along rows and along columns"),
-    ("systems/src/kernels/fused.rs", 420, "every way to go through a domain"),
     ("systems/src/training.rs", 490, "every stage of a trainer, and its steps"),
 ];
 
