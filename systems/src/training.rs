@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::call::ensure_plan;
 use crate::error::Error;
-use crate::execute::{Job, bind_with_state, check_variables, execute, execute_repeatedly};
+use crate::execute::{Job, KeptJob, bind_with_state, check_variables, execute, execute_repeatedly};
 use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
@@ -74,14 +74,14 @@ pub struct Prepared {
     versions: Vec<ModelVersion>,
     concrete: Entity,
     /// The step with its buffers; taken out while it runs.
-    job: Option<Box<Job>>,
+    job: Option<KeptJob>,
 }
 
 /// The jobs of an update, kept for the next.
 #[derive(Resource, Default)]
 pub struct StepJobs {
     trainers: Vec<Entity>,
-    jobs: Vec<Box<Job>>,
+    jobs: Vec<KeptJob>,
 }
 
 /// The trainers that are between two stages of an update.
@@ -379,7 +379,7 @@ fn run_through(world: &mut World, trainer: Entity, job: &mut Job, left: &mut u64
 }
 
 /// The next step of a trainer, prepared anew where its arguments changed their specs or its models their variables.
-fn next_job(world: &mut World, trainer: Entity) -> Result<Box<Job>, Error> {
+fn next_job(world: &mut World, trainer: Entity) -> Result<KeptJob, Error> {
     // The tensors of the last step may be filled again.
     let inputs_of = |mut prepared: Mut<'_, Prepared>| Some(std::mem::take(&mut prepared.job.as_mut()?.inputs));
     let mut inputs = world.get_mut::<Prepared>(trainer).and_then(inputs_of).unwrap_or_default();
@@ -397,7 +397,7 @@ fn next_job(world: &mut World, trainer: Entity) -> Result<Box<Job>, Error> {
     Ok(job)
 }
 
-fn keep_job(world: &mut World, trainer: Entity, job: Box<Job>) {
+fn keep_job(world: &mut World, trainer: Entity, job: KeptJob) {
     if let Some(mut prepared) = world.get_mut::<Prepared>(trainer) {
         prepared.job = Some(job);
     }

@@ -6,7 +6,7 @@ use bevy_ecs::entity::{Entity, EntityHashMap};
 use bevy_ecs::resource::Resource;
 use std::sync::Arc;
 
-use super::Job;
+use super::KeptJob;
 use crate::plan::Skeleton;
 
 /// The groups of the jobs that ran last.
@@ -19,11 +19,12 @@ pub struct Groups {
 
 impl Groups {
     /// Makes these the groups of `jobs`.
-    pub(super) fn follow(&mut self, jobs: &[Box<Job>]) {
-        let is_same = |(job, (variables, skeleton)): (&Box<Job>, &(Arc<[Entity]>, Arc<Skeleton>))| {
+    pub(super) fn follow(&mut self, jobs: &[KeptJob]) {
+        let mut pairs = jobs.iter().zip(&self.jobs);
+        let are_same = pairs.all(|(job, (variables, skeleton))| {
             Arc::ptr_eq(&job.variables, variables) && Arc::ptr_eq(&job.instance.skeleton, skeleton)
-        };
-        if jobs.len() == self.jobs.len() && jobs.iter().zip(&self.jobs).all(is_same) {
+        });
+        if are_same && jobs.len() == self.jobs.len() {
             return;
         }
         self.jobs = jobs.iter().map(|job| (job.variables.clone(), job.instance.skeleton.clone())).collect();
@@ -42,7 +43,7 @@ impl Groups {
 }
 
 /// The places of jobs, in groups that share a variable which one of them writes; groups and their jobs in order.
-fn groups(jobs: &[Box<Job>]) -> Vec<Vec<usize>> {
+fn groups(jobs: &[KeptJob]) -> Vec<Vec<usize>> {
     let mut written: EntityHashMap<()> = EntityHashMap::default();
     for job in jobs {
         let weak = job.instance.skeleton.weak().iter().zip(job.variables.iter());

@@ -55,6 +55,9 @@ pub struct Job {
     spans: Vec<Span>,
 }
 
+/// A job that is handed on: by its pointer.
+pub type KeptJob = Box<Job>;
+
 /// Whether a job ran.
 pub type Outcome = Result<(), Error>;
 
@@ -143,7 +146,7 @@ fn begin(world: &mut World, job: &mut Job) -> Outcome {
 /// Runs jobs; how each ended is its `outcome`.
 ///
 /// *Reads* and *writes* [`Stored`] of the jobs' variables.
-pub fn execute(world: &mut World, jobs: &mut [Box<Job>]) {
+pub fn execute(world: &mut World, jobs: &mut [KeptJob]) {
     if let [only] = jobs {
         only.outcome = execute_one(world, only);
         return;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::call::{concrete_for, ensure_plan};
 use crate::error::Error;
-use crate::execute::{Job, bind_with_state, execute};
+use crate::execute::{Job, KeptJob, bind_with_state, execute};
 use crate::function::Body;
 use crate::graph::Graph;
 use crate::names;
@@ -180,7 +180,7 @@ fn update_jobs(
     world: &mut World,
     optimizer: Entity,
     gradients: &[(CreationIndex, Entity, Tensor)],
-) -> Result<Vec<Box<Job>>, Error> {
+) -> Result<Vec<KeptJob>, Error> {
     let mut jobs = Vec::with_capacity(gradients.len());
     for (_, variable, gradient) in gradients {
         let models = [*variable].into_iter().collect();
