@@ -61,7 +61,7 @@ fn round(op_count: usize, shape: &[usize]) -> Result<(Phases, usize), Error> {
         x.sum()
     });
     let derived = derived_function(&mut world, function.entity, Derivation::ValueAndGradient(Sources::Variables))?;
-    let tokens = Flattened::of(&mut world, ())?.tokens;
+    let tokens = Flattened::of(&world, ())?.tokens;
     let key = make_key(&world, function.entity, &tokens)?;
     let mut times = Vec::new();
     let mut clock = Instant::now();

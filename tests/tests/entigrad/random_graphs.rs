@@ -66,7 +66,7 @@ fn unsimplified(engine: &mut Engine, f: Function<Vec<Tensor>, Tensor>, point: Ve
     use entigrad::systems::structure::Flattened;
     use entigrad::systems::trace;
     engine.world_mut().get_mut::<entigrad::components::FunctionCache>(f.entity).unwrap().0.clear();
-    let parts = Flattened::of(engine.world_mut(), point).unwrap();
+    let parts = Flattened::of(engine.world(), point).unwrap();
     let key = entigrad::systems::function::make_key(engine.world(), f.entity, &parts.tokens).unwrap();
     let request = trace::Request { function: f.entity, key, models: parts.models };
     let concrete = trace::trace(engine.world_mut(), &[request]).remove(0).unwrap();
