@@ -34,7 +34,7 @@ pub fn crowd(session: &mut Session) -> Result<()> {
     let row = x.rows(&[0])?.reshaped(&[1, SIZES[0]])?;
     let concrete = engine.concrete(act, (agents[0], row.clone()))?;
     let world = engine.world_mut();
-    let instance = instance_for(world, concrete.entity, &[row.clone()])?;
+    let instance = instance_for(world, concrete.entity, std::slice::from_ref(&row))?;
     let variables = find_roles(world, &instance.skeleton, &[agents[0].entity])?;
     let mut job = Job::new(instance, vec![row], variables.into());
     let median_us = session.clock.median_microseconds(|count| {
