@@ -6,6 +6,7 @@
 use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_ecs::world::World;
 use entigrad_components::{Tensor, WeakReference, WeakSource};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Outcome, Workspaces, check_functions, find_roles, read_span, run_program, written_span};
@@ -50,14 +51,15 @@ impl Crowd {
 }
 
 /// Runs the plan for each of a crowd, whose members are different models: `inputs` and `outputs` have a row for each. Every weak
-/// reference is checked before anything runs. Where members fail, the others run on, and the error is that of the first.
+/// reference is checked before anything is written. Where members fail, the others run on, and the error is that of the first.
 pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], outputs: &mut [Tensor]) -> Outcome {
     let Crowd { instance, count, variables, is_independent, spans } = crowd;
     let (skeleton, program) = (&instance.skeleton, &instance.program);
     check_functions(world, skeleton.name(), &skeleton.functions)?;
-    // Collect: where the values are. What is written gets storage of its own first, which may move what is read.
     let weak_count = skeleton.weak().len();
-    for _ in 0..if program.is_written.contains(&true) { 2 } else { 1 } {
+    // Collect: where what is written is. It gets storage of its own first, which may move what is read.
+    let does_write = program.is_written.contains(&true);
+    for _ in 0..if does_write { 2 } else { 0 } {
         spans.clear();
         for (place, variable) in variables.iter().enumerate() {
             let (weak, is_written) = (&skeleton.weak()[place % weak_count], program.is_written[place % weak_count]);
@@ -68,38 +70,62 @@ pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], out
             });
         }
     }
+    // Compute; where nothing is written, with the collecting in parallel, too.
     let rows: Vec<Row> = inputs.iter().map(Row::readable).chain(outputs.iter_mut().map(Row::writable)).collect();
-    // Compute.
-    let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let failure = FirstFailure::default();
     let workspaces = Workspaces::of(world);
     let work = if *is_independent { program.work_nanoseconds.saturating_mul(*count) } else { 0 };
-    let values = |place: usize| spans[place * weak_count..][..weak_count].iter().copied();
-    let given = |place: usize| rows.iter().map(move |row| row.span.behind(place * row.bytes));
-    let run = |places: std::ops::Range<usize>| {
+    let world: &World = world;
+    let run = |places: Range<usize>| {
+        let held = places.start * weak_count..places.end * weak_count;
+        let mut read = Vec::new();
+        let values: &[Span] = if does_write {
+            &spans[held]
+        } else {
+            for (place, variable) in held.clone().zip(&variables[held]) {
+                match read_span(world, skeleton, &skeleton.weak()[place % weak_count], *variable) {
+                    Ok(span) => read.push(span),
+                    Err(error) => return failure.note(place / weak_count, error),
+                }
+            }
+            &read
+        };
+        let of = |place: usize| &values[(place - places.start) * weak_count..][..weak_count];
         workspaces.with(|workspace| {
             let mut own: Vec<Span> = Vec::with_capacity(weak_count + rows.len());
             for place in places.clone() {
                 own.clear();
-                own.extend(values(place).chain(given(place)));
+                own.extend_from_slice(of(place));
+                own.extend(rows.iter().map(|row| row.span.behind(place * row.bytes)));
                 if place + 1 < places.end {
-                    workspace.look_ahead(values(place + 1));
+                    workspace.look_ahead(of(place + 1).iter().copied());
                 }
                 // SAFETY: the values are those of the member's variables, which are its own where they are written; the rows are
                 // its own, too. The world is ours.
                 let outcome = unsafe { run_program(skeleton.name(), program, &own, workspace) };
-                if let Err(error) = outcome {
-                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    if failure.as_ref().is_none_or(|(first, _)| place < *first) {
-                        *failure = Some((place, error));
-                    }
-                }
+                outcome.unwrap_or_else(|error| failure.note(place, error));
             }
         });
     };
     parallel::each_range(*count, work, run);
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
+    failure.outcome()
+}
+
+/// What failed, of all that did the first in order.
+#[derive(Default)]
+struct FirstFailure(Mutex<Option<(usize, Error)>>);
+
+impl FirstFailure {
+    fn note(&self, place: usize, error: Error) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(known, _)| place < *known) {
+            *first = Some((place, error));
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        first.map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 
