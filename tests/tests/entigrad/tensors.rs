@@ -13,6 +13,19 @@ fn a_clone_shares_storage_until_one_is_written() {
 }
 
 #[test]
+fn a_tensor_of_many_megabytes_is_as_any_other() {
+    let count = 10_000_000;
+    let mut x = Tensor::zeros(DType::F32, &[count]).unwrap();
+    assert!(x.elements::<f32>().unwrap().iter().all(|element| *element == 0.0));
+    assert_eq!(x.bytes().as_ptr().addr() % 64, 0);
+    x.elements_mut::<f32>().unwrap()[count - 1] = 1.0;
+    let held = x.clone();
+    x.elements_mut::<f32>().unwrap()[0] = 2.0;
+    let ends = |x: &Tensor| [0, count - 1].map(|place| x.elements::<f32>().unwrap()[place]);
+    assert_eq!((ends(&held), ends(&x)), ([0.0, 1.0], [2.0, 1.0]));
+}
+
+#[test]
 fn storage_is_aligned_to_a_cache_line() {
     for length in [1, 3, 17, 1000] {
         let tensor = Tensor::zeros(DType::F64, &[length]).unwrap();
