@@ -12,6 +12,7 @@ pub use storage::PADDING_BYTES;
 
 use bytemuck::Pod;
 use smallvec::SmallVec;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crate::dims::Dims;
@@ -238,8 +239,14 @@ impl Tensor {
 
     /// The same to write; copies first where the storage is shared.
     pub fn storage_mut(&mut self) -> (*mut u8, usize) {
-        let storage = Arc::make_mut(&mut self.storage);
-        (storage.pointer_mut(), storage.len())
+        if self.is_unique() {
+            // What others did before they let go has happened by now. (`make_mut` would find out by an exchange, which waits for
+            // memory alone; many of these are to wait together.)
+            fence(Ordering::Acquire);
+        } else {
+            Arc::make_mut(&mut self.storage);
+        }
+        (self.storage.pointer(), self.storage.len())
     }
 
     /// Whether no other tensor shares the storage, so that a write copies nothing.

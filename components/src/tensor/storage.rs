@@ -7,6 +7,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Storage is allocated in multiples of this: sixteen elements of the widest type.
 pub const PADDING_BYTES: usize = 128;
@@ -28,6 +29,8 @@ const LINE_BLOCKS: usize = CACHE_LINE_BYTES / BLOCK_BYTES;
 /// The bytes of a tensor.
 pub(super) struct Storage {
     memory: Memory,
+    /// Where the first cache line is. (A pointer that may be sent along; nobody changes it.)
+    start: AtomicPtr<u8>,
     /// How many bytes there are from the first cache line on.
     bytes: usize,
 }
@@ -41,7 +44,7 @@ enum Memory {
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { memory: Memory::Blocks(Vec::new(), 0), bytes: 0 }
+        Self::of(Memory::Blocks(Vec::new(), 0), 0)
     }
 }
 
@@ -53,11 +56,19 @@ impl Storage {
         }
         let bytes = bytes.next_multiple_of(PADDING_BYTES);
         if let Some(pages) = pages(bytes) {
-            return Self { memory: Memory::Pages(pages), bytes };
+            return Self::of(Memory::Pages(pages), bytes);
         }
         let blocks = bytemuck::zeroed_vec::<Block>(bytes / BLOCK_BYTES + LINE_BLOCKS - 1);
         let first = (blocks.as_ptr().addr() / BLOCK_BYTES).wrapping_neg() % LINE_BLOCKS;
-        Self { memory: Memory::Blocks(blocks, first), bytes }
+        Self::of(Memory::Blocks(blocks, first), bytes)
+    }
+
+    fn of(mut memory: Memory, bytes: usize) -> Self {
+        let start = match &mut memory {
+            Memory::Blocks(blocks, first) => blocks.as_mut_ptr().wrapping_add(*first).cast(),
+            Memory::Pages(pages) => pages.as_mut_ptr(),
+        };
+        Self { memory, start: AtomicPtr::new(start), bytes }
     }
 
     /// How many bytes, padding included.
@@ -81,20 +92,9 @@ impl Storage {
         }
     }
 
-    /// Where they begin.
-    pub(super) fn pointer(&self) -> *const u8 {
-        match &self.memory {
-            Memory::Blocks(blocks, first) => blocks.as_ptr().wrapping_add(*first).cast(),
-            Memory::Pages(pages) => pages.as_ptr(),
-        }
-    }
-
-    /// The same to write.
-    pub(super) fn pointer_mut(&mut self) -> *mut u8 {
-        match &mut self.memory {
-            Memory::Blocks(blocks, first) => blocks.as_mut_ptr().wrapping_add(*first).cast(),
-            Memory::Pages(pages) => pages.as_mut_ptr(),
-        }
+    /// Where they begin: to write only for whom nobody shares this.
+    pub(super) fn pointer(&self) -> *mut u8 {
+        self.start.load(Ordering::Relaxed)
     }
 }
 

@@ -157,7 +157,13 @@ pub fn execute(world: &mut World, jobs: &mut [KeptJob]) {
     groups.follow(jobs);
     let work = jobs.iter().fold(0_usize, |work, job| work.saturating_add(job.instance.program.work_nanoseconds));
     // Collect.
-    jobs.iter_mut().for_each(|job| job.outcome = begin(world, job));
+    for place in 0..jobs.len() {
+        // The values of many jobs are far apart: the way to the next ones is fetched while these are looked at.
+        if let Some(next) = jobs.get(place + 1) {
+            next.spans.iter().for_each(Span::fetch_header);
+        }
+        jobs[place].outcome = begin(world, &mut jobs[place]);
+    }
     if groups.are_single() {
         // Compute: in place.
         parallel::each_run(jobs, work, |jobs| {

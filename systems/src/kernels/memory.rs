@@ -13,6 +13,8 @@ use super::program::BufferId;
 pub struct Span {
     pub(super) pointer: *mut u8,
     pub(super) bytes: usize,
+    /// The address of what the tensor knows of its storage.
+    header: usize,
 }
 
 // SAFETY: it is followed only while a program runs, whose caller vouches for it.
@@ -24,18 +26,27 @@ impl Span {
     /// Of a tensor that is read.
     pub fn readable(tensor: &Tensor) -> Self {
         let (pointer, bytes) = tensor.storage();
-        Self { pointer: pointer.cast_mut(), bytes }
+        Self { pointer: pointer.cast_mut(), bytes, header: tensor.storage_id() }
     }
 
     /// What lies behind so many bytes of it.
     pub fn behind(self, offset: usize) -> Self {
-        Self { pointer: self.pointer.wrapping_add(offset), bytes: self.bytes - offset }
+        Self { pointer: self.pointer.wrapping_add(offset), bytes: self.bytes - offset, ..self }
     }
 
     /// Of a tensor that is written: in storage of its own from now on.
     pub fn writable(tensor: &mut Tensor) -> Self {
         let (pointer, bytes) = tensor.storage_mut();
-        Self { pointer, bytes }
+        Self { pointer, bytes, header: tensor.storage_id() }
+    }
+
+    /// Asks for what was known of the tensor's storage then to be brought into the cache: whoever finds the tensor again will look
+    /// there first. Harmless where it is elsewhere now.
+    pub fn fetch_header(&self) {
+        // The counts of owners stand before it.
+        const COUNTS_BYTES: usize = 16;
+        prefetch(self.header.wrapping_sub(COUNTS_BYTES) as *const u8);
+        prefetch(self.header.wrapping_add(COUNTS_BYTES) as *const u8);
     }
 }
 
