@@ -20,6 +20,7 @@ pub mod ops;
 pub mod optimize;
 pub mod parallel;
 pub mod plan;
+pub mod query;
 pub mod schedule;
 pub mod simplify;
 pub mod structure;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::execute::{JobGroups, Workspaces};
 use crate::ops::OpTable;
 use crate::optimize::{optimize, wanted_updates};
+use crate::query::Queries;
 use crate::sweep::sweep;
 use crate::training::{self, Preparation, StepJobs};
 use entigrad_components::Failed;
@@ -51,6 +52,7 @@ pub fn install(world: &mut World) {
     world.init_resource::<Workspaces>();
     world.init_resource::<JobGroups>();
     world.init_resource::<StepJobs>();
+    world.init_resource::<Queries>();
     world.add_schedule(update_schedule());
 }
 
@@ -106,8 +108,7 @@ fn plan_steps(world: &mut World) {
 }
 
 fn run_steps(world: &mut World) {
-    let trainers = training::all(world);
-    training::run_step(world, &trainers);
+    training::run_step(world);
 }
 
 /// Updates what has a gradient; an optimiser that cannot is marked with why.

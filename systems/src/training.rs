@@ -21,6 +21,7 @@ use crate::function::{make_key, model_signature};
 use crate::gradient::{self, gradient};
 use crate::graph::Draft;
 use crate::plan::{Plans, instance_for, plan};
+use crate::query::with_query;
 use crate::simplify::simplify;
 use crate::structure::Models;
 use crate::trace;
@@ -56,6 +57,15 @@ impl DataSource for Fixed {
     }
 }
 
+/// Stands in for a source while steps use it; of no size, so that its box allocates nothing.
+struct Taken;
+
+impl DataSource for Taken {
+    fn leaves(&mut self, _: u64) -> Result<Vec<Tensor>, Error> {
+        Err(Error::invalid("the data source is in use"))
+    }
+}
+
 /// A trainer's arguments. Written where the trainer is made; read at each step.
 #[derive(Component)]
 pub struct Feed {
@@ -80,6 +90,7 @@ pub struct Prepared {
 /// The jobs of an update, kept for the next.
 #[derive(Resource, Default)]
 pub struct StepJobs {
+    running: Vec<(CreationIndex, Entity)>,
     trainers: Vec<Entity>,
     jobs: Vec<KeptJob>,
 }
@@ -98,17 +109,14 @@ pub struct Stage {
     error: Option<Error>,
 }
 
-/// All trainers that did not fail, in creation order.
-pub fn all(world: &mut World) -> Vec<Entity> {
-    let mut query = world.query_filtered::<(Entity, &CreationIndex), (With<Trainer>, Without<Failed<Error>>)>();
-    in_order(query.iter(world).map(|(trainer, index)| (*index, trainer)))
-}
+/// A trainer that did not fail.
+type Running = (With<Trainer>, Without<Failed<Error>>);
 
 /// The trainers that did not fail and have no plan, in creation order.
 pub fn unprepared(world: &mut World) -> Vec<Entity> {
-    let mut query =
-        world.query_filtered::<(Entity, &CreationIndex), (With<Trainer>, Without<Prepared>, Without<Failed<Error>>)>();
-    in_order(query.iter(world).map(|(trainer, index)| (*index, trainer)))
+    with_query::<(Entity, &CreationIndex), (Running, Without<Prepared>), _>(world, |query, world| {
+        in_order(query.iter(world).map(|(trainer, index)| (*index, trainer)))
+    })
 }
 
 fn in_order(found: impl Iterator<Item = (CreationIndex, Entity)>) -> Vec<Entity> {
@@ -248,8 +256,9 @@ fn through<R>(
 
 /// The simplify pass over every draft in the world, in creation order: bodies before what calls them.
 pub fn simplify_stage(world: &mut World) {
-    let mut query = world.query_filtered::<(Entity, &CreationIndex), With<Draft>>();
-    let drafts = in_order(query.iter(world).map(|(concrete, index)| (*index, concrete)));
+    let drafts = with_query::<(Entity, &CreationIndex), With<Draft>, _>(world, |query, world| {
+        in_order(query.iter(world).map(|(concrete, index)| (*index, concrete)))
+    });
     simplify(world, &drafts);
 }
 
@@ -305,17 +314,21 @@ pub fn prepare(world: &mut World, trainers: &[Entity]) {
     finish(world, stages);
 }
 
-/// Runs one step of each trainer, in the order given where they share variables; marks who failed.
-pub fn run_step(world: &mut World, trainers: &[Entity]) {
+/// Runs one step of every trainer that did not fail, in creation order where they share variables; marks who fails.
+pub fn run_step(world: &mut World) {
     let kept = world.get_resource_mut::<StepJobs>().map(|mut kept| std::mem::take(&mut *kept));
-    let StepJobs { trainers: mut places, mut jobs } = kept.unwrap_or_default();
-    for trainer in trainers {
-        match next_job(world, *trainer) {
+    let StepJobs { mut running, trainers: mut places, mut jobs } = kept.unwrap_or_default();
+    with_query::<(Entity, &CreationIndex), Running, _>(world, |query, world| {
+        running.extend(query.iter(world).map(|(trainer, index)| (*index, trainer)));
+    });
+    running.sort_unstable();
+    for (_, trainer) in running.drain(..) {
+        match next_job(world, trainer) {
             Ok(job) => {
-                places.push(*trainer);
+                places.push(trainer);
                 jobs.push(job);
             }
-            Err(error) => fail(world, *trainer, error),
+            Err(error) => fail(world, trainer, error),
         }
     }
     execute(world, &mut jobs);
@@ -332,7 +345,7 @@ pub fn run_step(world: &mut World, trainers: &[Entity]) {
             Err(error) => fail(world, trainer, error),
         }
     }
-    world.insert_resource(StepJobs { trainers: places, jobs });
+    world.insert_resource(StepJobs { running, trainers: places, jobs });
 }
 
 /// Runs so many steps of one trainer; marks it where one fails. The job begins once for as long as the arguments keep
@@ -357,7 +370,7 @@ fn run_through(world: &mut World, trainer: Entity, job: &mut Job, left: &mut u64
     let gone = || Error::gone(Kind::Trainer, None);
     let (Some(mut progress), Some(mut feed)) = (
         world.get::<Trainer>(trainer).cloned(),
-        world.get_mut::<Feed>(trainer).map(|mut feed| std::mem::replace(&mut feed.source, Box::new(Fixed(Vec::new())))),
+        world.get_mut::<Feed>(trainer).map(|mut feed| std::mem::replace(&mut feed.source, Box::new(Taken))),
     ) else {
         return Err(gone());
     };

@@ -53,7 +53,8 @@ impl Batches {
         if self.order.0 == Some(epoch) {
             return;
         }
-        self.order.1 = (0..self.row_count).collect();
+        self.order.1.clear();
+        self.order.1.extend(0..self.row_count);
         if let Shuffle::Seeded(seed) = self.shuffle {
             let mut generator = ChaCha8Rng::seed_from_u64(seed);
             generator.set_stream(epoch);

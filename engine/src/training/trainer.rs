@@ -7,6 +7,7 @@ use entigrad_components::{CreationIndex, Failed, Trainer, TrainerId};
 use entigrad_systems::call::function_name;
 use entigrad_systems::function::derived_function;
 use entigrad_systems::gradient::Derivation;
+use entigrad_systems::query::with_query;
 use entigrad_systems::structure::Parts;
 use entigrad_systems::training::{DataSource, Feed, Fixed};
 use entigrad_systems::{Error, Optimizer};
@@ -122,13 +123,14 @@ pub(crate) fn failures(world: &mut World) -> Vec<(TrainerId, Error)> {
 }
 
 pub(crate) fn update_report(world: &mut World) -> UpdateReport {
-    let mut query = world.query::<(&Trainer, Option<&Failed<Error>>)>();
-    let mut report = UpdateReport::default();
-    for (_, failed) in query.iter(world) {
-        match failed {
-            Some(_) => report.failed += 1,
-            None => report.running += 1,
+    with_query::<(&Trainer, Option<&Failed<Error>>), (), _>(world, |query, world| {
+        let mut report = UpdateReport::default();
+        for (_, failed) in query.iter(world) {
+            match failed {
+                Some(_) => report.failed += 1,
+                None => report.running += 1,
+            }
         }
-    }
-    report
+        report
+    })
 }

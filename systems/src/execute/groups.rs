@@ -36,9 +36,14 @@ impl Groups {
         self.groups.len() == self.jobs.len()
     }
 
-    /// The places of the jobs of each group; groups and their jobs in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[usize]> {
-        self.groups.iter().map(Vec::as_slice)
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The places of the jobs of a group, in order; groups are in order of their first jobs.
+    pub(super) fn places(&self, group: usize) -> &[usize] {
+        &self.groups[group]
     }
 }
 

@@ -173,16 +173,21 @@ pub fn execute(world: &mut World, jobs: &mut [KeptJob]) {
     } else {
         // Once more, since what one job got storage of its own for another may have looked at before.
         jobs.iter_mut().filter(|job| job.outcome.is_ok()).for_each(|job| job.outcome = begin(world, job));
-        let mut jobs: Vec<Option<&mut Job>> = jobs.iter_mut().map(|job| Some(&mut **job)).collect();
-        let in_group = |places: &[usize]| places.iter().filter_map(|place| jobs[*place].take()).collect::<Vec<_>>();
-        let groups: Vec<Vec<&mut Job>> = groups.iter().map(in_group).collect();
-        // SAFETY: as above, for groups.
-        parallel::map(groups, work, |group| {
-            workspaces.with(|workspace| unsafe { run_in_order(group, workspace) });
+        let first = Jobs(jobs.as_mut_ptr());
+        parallel::each(groups.len(), work, |group| {
+            let first = &first;
+            // SAFETY: as above, for groups; each job is in one of them.
+            let jobs = groups.places(group).iter().map(|place| unsafe { &mut **first.0.add(*place) });
+            workspaces.with(|workspace| unsafe { run_in_order(jobs, workspace) });
         });
     }
     world.insert_resource(groups);
 }
+
+/// The first of some jobs.
+struct Jobs(*mut KeptJob);
+// SAFETY: whoever shares it takes other jobs than the others.
+unsafe impl Sync for Jobs {}
 
 /// Runs those of the jobs that have begun well.
 ///

@@ -29,6 +29,7 @@ use crate::graph::Graph;
 use crate::names;
 use crate::ops::{self, OpTable};
 use crate::plan::instance_for;
+use crate::query::with_query;
 use crate::trace::{TraceState, Value};
 use entigrad_components::Origin;
 
@@ -196,9 +197,11 @@ fn update_jobs(
 
 /// Every variable that has a gradient, by the optimiser that is to use it.
 pub(crate) fn wanted_updates(world: &mut World) -> Vec<(Entity, Vec<Entity>)> {
-    let mut query = world.query_filtered::<(Entity, &OptimizedBy, &CreationIndex), bevy_ecs::query::With<Gradient>>();
+    type Served = (Entity, &'static OptimizedBy, &'static CreationIndex);
     let mut found: Vec<(CreationIndex, Entity, Entity)> =
-        query.iter(world).map(|(variable, by, index)| (*index, by.0, variable)).collect();
+        with_query::<Served, bevy_ecs::query::With<Gradient>, _>(world, |query, world| {
+            query.iter(world).map(|(variable, by, index)| (*index, by.0, variable)).collect()
+        });
     found.retain(|(_, optimizer, _)| world.get::<Failed<Error>>(*optimizer).is_none());
     found.sort_by_key(|(index, ..)| *index);
     let mut wanted: Vec<(Entity, Vec<Entity>)> = Vec::new();
