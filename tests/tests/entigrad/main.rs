@@ -1,5 +1,6 @@
 //! All integration tests: a module a promise.
 
+mod allocations;
 mod bits;
 mod calls;
 mod cases;
