@@ -17,6 +17,7 @@ mod random_graphs;
 mod scenes;
 mod symbols;
 mod tensors;
+mod threads;
 mod tidy;
 mod training;
 mod users_own;
