@@ -27,6 +27,10 @@ const AGAIN_PICOSECONDS: [u64; 3] = [250, 300, 2500];
 /// What is small for that, in elements.
 const SMALL_LENGTHS: [usize; 2] = [64, 65_536];
 
+/// How many elements a value has for each of those that it is made of where it is spread: pairs of rows and columns, which are not
+/// stored for being dear. A small value may be.
+const SPREAD: usize = 16;
+
 /// How many programs were made.
 static PROGRAM_COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -216,9 +220,28 @@ fn computed_again(graph: &Graph, values: &[Value], stored: &Stored, computed: &[
         let again = picoseconds[*node].saturating_mul(times[*node] - 1);
         matches!(values[*node].class, Class::Elementwise(..)) && again > limit(values[*node].length)
     };
+    let sources = source_lengths(graph, values, stored);
+    let is_spread =
+        |node: &usize| values[*node].length > SMALL_LENGTHS[1] && values[*node].length / SPREAD >= sources[*node];
     (0..values.len())
         .filter(|node| times[*node] > 1 && is_last[*node] && !stored.is_stored[*node] && is_dear(node))
+        .filter(|node| !is_spread(node))
         .collect()
+}
+
+/// How many elements the longest has of what lies in memory and a value is computed from.
+fn source_lengths(graph: &Graph, values: &[Value], stored: &Stored) -> Vec<usize> {
+    let mut sources = vec![0; values.len()];
+    for (index, value) in values.iter().enumerate() {
+        sources[index] = match value.class {
+            Class::Elementwise(..) | Class::View(_) if !stored.is_stored[index] => {
+                let operands = graph.nodes[index].operands.iter();
+                operands.map(|operand| sources[operand.index()]).max().unwrap_or(0)
+            }
+            _ => value.length,
+        };
+    }
+    sources
 }
 
 /// A view that is a factor of a product and that no strides can say.
