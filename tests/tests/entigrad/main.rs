@@ -10,6 +10,7 @@ mod flat;
 mod gradients;
 mod graph_functions;
 mod op_sweep;
+mod peaks;
 mod plans;
 mod printing;
 mod products;
