@@ -1,17 +1,20 @@
 //! The plain interpreter: runs a flat graph op by op, element by element, with none of the engine's plans, so that what it
 //! gives is what a plan has to give, bit for bit.
 //!
-//! It has its own index arithmetic and its own reductions, written from their definitions; the functions of one number
-//! (`tanh`, …) are the engine's, one number at a time. Products are chains of multiply-adds.
+//! It has its own index arithmetic, its own arithmetic and its own reductions, written from their definitions; only the functions
+//! of one number (`tanh`, …) are the engine's, one number at a time. Products are chains of multiply-adds.
+
+mod numbers;
 
 use entigrad::prelude::*;
 use entigrad::systems::graph::{Graph, Node};
-use entigrad::systems::kernels::tile::evaluate;
 use entigrad::systems::ops::{self, Lowering, OpTable, index_of};
-use entigrad_components::Attributes;
+use entigrad_components::{Attributes, SymbolValues};
+
+use numbers::{add, elementwise, integer_div, maximum, multiply_add};
 
 /// A dense value whose elements are kept as numbers of their type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     /// The shape.
     pub shape: Vec<usize>,
@@ -31,98 +34,145 @@ impl Dense {
         Self { shape: tensor.shape().to_vec(), elements }
     }
 
-    /// Its place after the index `index`, an entry an axis.
-    fn at(&self, index: &[usize]) -> Scalar {
-        let place = index.iter().zip(&self.shape).fold(0, |place, (index, length)| place * length + index);
-        self.elements[place]
+    /// Whether both have the same shape and the same bits, where any NaN is as good as another.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_nan = |number: &Scalar| number.to_f64().is_nan();
+        let pairs = || self.elements.iter().zip(&other.elements);
+        self.shape == other.shape
+            && self.elements.len() == other.elements.len()
+            && pairs().all(|(x, y)| x == y || x.dtype() == y.dtype() && is_nan(x) && is_nan(y))
     }
 
-    /// Fills a shape by what each index gives.
-    fn build(shape: &[usize], mut element: impl FnMut(&[usize]) -> Scalar) -> Self {
-        let count = shape.iter().product();
-        let mut index = vec![0; shape.len()];
-        let mut elements = Vec::with_capacity(count);
-        for _ in 0..count {
-            elements.push(element(&index));
-            for axis in (0..shape.len()).rev() {
-                index[axis] += 1;
-                if index[axis] < shape[axis] {
-                    break;
-                }
-                index[axis] = 0;
-            }
-        }
-        Self { shape: shape.to_vec(), elements }
+    /// The elements at these places, under a shape.
+    fn taken(&self, shape: Vec<usize>, places: &[usize]) -> Self {
+        Self { shape, elements: places.iter().map(|place| self.elements[*place]).collect() }
+    }
+
+    /// The strides of its axes.
+    fn strides(&self) -> Vec<usize> {
+        (0..self.shape.len()).map(|axis| self.shape[axis + 1..].iter().product()).collect()
     }
 }
 
-/// The values of all nodes of a flat graph without symbols or variables, for these inputs.
+/// Where the elements of these extents are, in row-major order, when a step along an axis moves by its stride.
+fn places(extents: &[usize], strides: &[usize]) -> Vec<usize> {
+    extents.iter().zip(strides).fold(vec![0], |places, (extent, stride)| {
+        places.iter().flat_map(|place| (0..*extent).map(move |index| place + index * stride)).collect()
+    })
+}
+
+/// The values of all nodes of a flat graph without variables, for these inputs.
 pub fn interpret(table: &OpTable, graph: &Graph, inputs: &[Tensor]) -> Vec<Dense> {
+    interpret_with(table, graph, inputs, &mut [])
+}
+
+/// The same where variables are read and assigned: `variables` are their values, in the order of the graph's weak references.
+pub fn interpret_with(table: &OpTable, graph: &Graph, inputs: &[Tensor], variables: &mut [Dense]) -> Vec<Dense> {
+    let mut symbols = SymbolValues::default();
+    for (input, spec) in inputs.iter().zip(&graph.inputs) {
+        for (length, dim) in input.shape().iter().zip(spec.dims.iter()) {
+            dim.as_symbol().into_iter().for_each(|symbol| symbols.bind(symbol, *length).unwrap());
+        }
+    }
+    let run = Run { table, graph, inputs, symbols };
     let mut values: Vec<Dense> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
-        let value = value(table, graph, node, inputs, &values);
+        let slot = || index_of(&node.attributes).unwrap();
+        let value = if node.op == ops::READ {
+            variables[slot()].clone()
+        } else if node.op == ops::ASSIGN {
+            let value = values[node.operands[0].index()].clone();
+            variables[slot()] = value.clone();
+            value
+        } else {
+            run.value(node, &values)
+        };
         values.push(value);
     }
     values
 }
 
-fn value(table: &OpTable, graph: &Graph, node: &Node, inputs: &[Tensor], values: &[Dense]) -> Dense {
-    let shape: Vec<usize> = node.spec.dims.iter().map(|dim| dim.known().unwrap()).collect();
-    let operands: Vec<&Dense> = node.operands.iter().map(|operand| &values[operand.index()]).collect();
-    let index = index_of(&node.attributes).unwrap_or_default();
-    match (&node.attributes, table.row(node.op).unwrap().lowering) {
-        (_, _) if node.op == ops::INPUT => Dense::of(&inputs[index]),
-        (_, _) if node.op == ops::CAPTURE => Dense::of(&graph.captures[index]),
-        (Attributes::Number(number), _) => Dense { shape, elements: vec![*number] },
-        (Attributes::Length(dim, dtype), _) => {
-            Dense { shape, elements: vec![Scalar::from_f64(dim.known().unwrap() as f64, *dtype)] }
-        }
-        (Attributes::Axes(axes), Lowering::Fold(_)) => {
-            let axes: Vec<usize> = axes.iter().map(|axis| usize::from(*axis)).collect();
-            fold(operands[0], &axes, &shape, if node.op == ops::MAX { maximum } else { add })
-        }
-        (Attributes::Flags(left, right), Lowering::Product) => product(operands[0], operands[1], *left, *right, &shape),
-        (Attributes::Axes(order), Lowering::View(_)) => Dense::build(&shape, |index| {
-            let mut source = vec![0; index.len()];
-            for (axis, from) in order.iter().enumerate() {
-                source[usize::from(*from)] = index[axis];
+/// What the values of nodes depend on besides one another.
+struct Run<'a> {
+    table: &'a OpTable,
+    graph: &'a Graph,
+    inputs: &'a [Tensor],
+    symbols: SymbolValues,
+}
+
+impl Run<'_> {
+    fn value(&self, node: &Node, values: &[Dense]) -> Dense {
+        let shape = node.spec.dims.evaluate(&self.symbols).unwrap();
+        let operands: Vec<&Dense> = node.operands.iter().map(|operand| &values[operand.index()]).collect();
+        let index = index_of(&node.attributes).unwrap_or_default();
+        let dtype = node.spec.dtype;
+        match (&node.attributes, self.table.row(node.op).unwrap().lowering) {
+            (_, _) if node.op == ops::INPUT => Dense::of(&self.inputs[index]),
+            (_, _) if node.op == ops::CAPTURE => Dense::of(&self.graph.captures[index]),
+            (Attributes::Number(number), _) => Dense { shape, elements: vec![*number] },
+            (Attributes::Length(dim, dtype), _) => {
+                let length = dim.evaluate(&self.symbols).unwrap();
+                Dense { shape, elements: vec![Scalar::from_f64(length as f64, *dtype)] }
             }
-            operands[0].at(&source)
-        }),
-        (_, Lowering::View(_)) if node.op == ops::BROADCAST => Dense::build(&shape, |index| {
-            let tail = &index[index.len() - operands[0].shape.len()..];
-            let source: Vec<usize> = tail
-                .iter()
-                .zip(&operands[0].shape)
-                .map(|(index, length)| if *length == 1 { 0 } else { *index })
-                .collect();
-            operands[0].at(&source)
-        }),
-        (_, Lowering::View(_)) => Dense { shape, elements: operands[0].elements.clone() },
-        (_, Lowering::Elementwise(select, _)) => {
-            let dtypes: Vec<DType> = node.operands.iter().map(|operand| graph.node(*operand).spec.dtype).collect();
-            let kernel = select(&dtypes, node.spec.dtype).unwrap();
-            let element = |place: usize| {
-                let numbers: Vec<Scalar> = operands.iter().map(|operand| operand.elements[place]).collect();
-                evaluate(kernel, &numbers, node.spec.dtype)
-            };
-            Dense { elements: (0..shape.iter().product()).map(element).collect(), shape }
+            (_, _) if node.op == ops::IOTA => {
+                Dense { elements: (0..shape[0] as i32).map(Scalar::I32).collect(), shape }
+            }
+            (Attributes::Axis(axis), _) if node.op == ops::GATHER => {
+                let places = indexed(operands[0], operands[1], usize::from(*axis));
+                operands[0].taken(shape, &places)
+            }
+            (Attributes::Axis(axis), _) if node.op == ops::SCATTER_ADD => {
+                let mut sums = operands[0].clone();
+                let places = indexed(operands[0], operands[1], usize::from(*axis));
+                for (place, update) in places.into_iter().zip(&operands[2].elements) {
+                    sums.elements[place] = add(sums.elements[place], *update);
+                }
+                sums
+            }
+            (Attributes::Axes(axes), Lowering::Fold(_)) => {
+                let axes: Vec<usize> = axes.iter().map(|axis| usize::from(*axis)).collect();
+                fold(operands[0], &axes, shape, dtype, if node.op == ops::MAX { maximum } else { add })
+            }
+            (Attributes::Flags(left, right), Lowering::Product) => {
+                product(operands[0], operands[1], *left, *right, shape, dtype)
+            }
+            (Attributes::Axes(order), Lowering::View(_)) => {
+                let strides = operands[0].strides();
+                let strides: Vec<usize> = order.iter().map(|axis| strides[usize::from(*axis)]).collect();
+                operands[0].taken(shape.clone(), &places(&shape, &strides))
+            }
+            (_, Lowering::View(_)) if node.op == ops::BROADCAST => {
+                let mut strides = vec![0; shape.len() - operands[0].shape.len()];
+                let own = operands[0].strides().into_iter().zip(&operands[0].shape);
+                strides.extend(own.map(|(stride, length)| if *length == 1 { 0 } else { stride }));
+                operands[0].taken(shape.clone(), &places(&shape, &strides))
+            }
+            (_, Lowering::View(_)) => Dense { shape, elements: operands[0].elements.clone() },
+            (_, Lowering::Elementwise(select, _)) => {
+                let dtypes: Vec<DType> =
+                    node.operands.iter().map(|operand| self.graph.node(*operand).spec.dtype).collect();
+                let element = |place: usize| {
+                    let number = |operand: usize| operands[operand].elements[place];
+                    match dtypes[..] {
+                        [DType::I32, DType::I32] if node.op == ops::DIV => integer_div(number(0), number(1)),
+                        _ => elementwise(node.op, select, &dtypes, dtype, number),
+                    }
+                };
+                Dense { elements: (0..shape.iter().product()).map(element).collect(), shape }
+            }
+            _ => panic!("the plain interpreter does not know `{}`", self.table.name(node.op)),
         }
-        _ => panic!("the plain interpreter does not know `{}`", table.name(node.op)),
     }
 }
 
-fn add(x: Scalar, y: Scalar) -> Scalar {
-    match (x, y) {
-        (Scalar::F32(x), Scalar::F32(y)) => Scalar::F32(x + y),
-        (Scalar::F64(x), Scalar::F64(y)) => Scalar::F64(x + y),
-        (Scalar::I32(x), Scalar::I32(y)) => Scalar::I32(x.wrapping_add(y)),
-        _ => panic!("two numbers of one type are added"),
-    }
-}
-
-fn maximum(x: Scalar, y: Scalar) -> Scalar {
-    if x.to_f64() > y.to_f64() || x.to_f64().is_nan() { x } else { y }
+/// The places in `x` that indices along an axis mean.
+fn indexed(x: &Dense, indices: &Dense, axis: usize) -> Vec<usize> {
+    let strides = x.strides();
+    let beside: Vec<usize> =
+        strides.iter().enumerate().map(|(place, stride)| if place == axis { 0 } else { *stride }).collect();
+    let firsts = places(&indices.shape, &beside);
+    let along = indices.elements.iter().map(|index| index.to_f64() as usize);
+    firsts.into_iter().zip(along).map(|(first, index)| first + index * strides[axis]).collect()
 }
 
 /// Joins elements as the documentation of the engine's reductions says: blocks of 256, in each sixteen lanes that take turns,
@@ -150,44 +200,45 @@ fn tree(elements: &[Scalar], join: fn(Scalar, Scalar) -> Scalar) -> Option<Scala
     waiting.into_iter().map(|(_, value)| value).rev().reduce(|joined, other| join(other, joined))
 }
 
-fn fold(x: &Dense, axes: &[usize], shape: &[usize], join: fn(Scalar, Scalar) -> Scalar) -> Dense {
-    let reduced: Vec<usize> = (0..x.shape.len()).filter(|axis| axes.contains(axis)).collect();
-    let extents: Vec<usize> = reduced.iter().map(|axis| x.shape[*axis]).collect();
-    Dense::build(shape, |kept| {
-        let mut rest = kept.iter();
-        let outer: Vec<usize> =
-            (0..x.shape.len()).map(|axis| if axes.contains(&axis) { 0 } else { *rest.next().unwrap() }).collect();
-        let row = Dense::build(&extents, |inner| {
-            let mut index = outer.clone();
-            for (axis, place) in reduced.iter().zip(inner) {
-                index[*axis] = *place;
-            }
-            x.at(&index)
-        });
-        let zero = x.elements.first().map_or(Scalar::F64(0.0), |element| Scalar::from_f64(0.0, element.dtype()));
-        tree(&row.elements, join).unwrap_or(zero)
-    })
+fn fold(x: &Dense, axes: &[usize], shape: Vec<usize>, dtype: DType, join: fn(Scalar, Scalar) -> Scalar) -> Dense {
+    let strides = x.strides();
+    let along = |is_reduced: bool| {
+        let axes: Vec<usize> = (0..x.shape.len()).filter(|axis| axes.contains(axis) == is_reduced).collect();
+        let of = |list: &[usize]| axes.iter().map(|axis| list[*axis]).collect::<Vec<usize>>();
+        places(&of(&x.shape), &of(&strides))
+    };
+    let inner = along(true);
+    let joined = |first: usize| {
+        let row: Vec<Scalar> = inner.iter().map(|place| x.elements[first + place]).collect();
+        tree(&row, join).unwrap_or(Scalar::from_f64(0.0, dtype))
+    };
+    Dense { shape, elements: along(false).into_iter().map(joined).collect() }
 }
 
-fn product(a: &Dense, b: &Dense, a_transposed: bool, b_transposed: bool, shape: &[usize]) -> Dense {
+fn product(a: &Dense, b: &Dense, a_transposed: bool, b_transposed: bool, shape: Vec<usize>, dtype: DType) -> Dense {
     let rank = shape.len();
     let inner = a.shape[rank - 1 - usize::from(a_transposed)];
-    let at = |x: &Dense, is_transposed: bool, batch: &[usize], row: usize, column: usize| {
-        let [first, second] = if is_transposed { [column, row] } else { [row, column] };
-        x.at(&[batch, &[first, second]].concat())
+    // The strides of a matrix that may lie transposed.
+    let steps = |x: &Dense, is_transposed: bool| {
+        let strides = x.strides();
+        if is_transposed { [strides[rank - 1], strides[rank - 2]] } else { [strides[rank - 2], strides[rank - 1]] }
     };
-    Dense::build(shape, |index| {
-        let (batch, row, column) = (&index[..rank - 2], index[rank - 2], index[rank - 1]);
-        let pair = |k: usize| (at(a, a_transposed, batch, row, k), at(b, b_transposed, batch, k, column));
-        let is_single = a.elements.first().is_some_and(|element| element.dtype() == DType::F32);
-        if is_single {
-            let sum = (0..inner).fold(0.0_f32, |sum, k| match pair(k) {
-                (Scalar::F32(x), Scalar::F32(y)) => x.mul_add(y, sum),
-                _ => panic!("factors have one type"),
-            });
-            return Scalar::F32(sum);
+    let ([a_row, a_inner], [b_inner, b_column]) = (steps(a, a_transposed), steps(b, b_transposed));
+    let firsts = |x: &Dense| places(&x.shape[..rank - 2], &x.strides()[..rank - 2]);
+    let mut elements = Vec::with_capacity(shape.iter().product());
+    for (a_first, b_first) in firsts(a).into_iter().zip(firsts(b)) {
+        for row in 0..shape[rank - 2] {
+            for column in 0..shape[rank - 1] {
+                let pair = |k: usize| {
+                    (
+                        a.elements[a_first + row * a_row + k * a_inner],
+                        b.elements[b_first + k * b_inner + column * b_column],
+                    )
+                };
+                let zero = Scalar::from_f64(0.0, dtype);
+                elements.push((0..inner).fold(zero, |sum, k| multiply_add(pair(k).0, pair(k).1, sum)));
+            }
         }
-        let sum = (0..inner).fold(0.0_f64, |sum, k| pair(k).0.to_f64().mul_add(pair(k).1.to_f64(), sum));
-        Scalar::F64(sum)
-    })
+    }
+    Dense { shape, elements }
 }
