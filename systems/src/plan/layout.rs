@@ -59,8 +59,9 @@ pub(super) fn layout(buffers: &mut [Buffer], instructions: &mut [Instruction]) -
 /// Whether every buffer in the arena still holds what was written there when it is read.
 fn is_sound(buffers: &[Buffer], instructions: &[Instruction]) -> bool {
     let mut held: Vec<BufferId> = Vec::new();
-    let stretch = |buffer: BufferId| match buffers[buffer.index()].place {
-        Place::Arena(offset) => Some((offset, offset + buffers[buffer.index()].bytes())),
+    // What is empty holds nothing that could be lost.
+    let stretch = |buffer: BufferId| match (buffers[buffer.index()].place, buffers[buffer.index()].bytes()) {
+        (Place::Arena(offset), bytes @ 1..) => Some((offset, offset + bytes)),
         _ => None,
     };
     let mut factors: Option<[BufferId; 2]> = None;
