@@ -72,8 +72,7 @@ fn sums_and_maxima_along_rows_columns_and_all() {
                     axes.extend([vec![1], vec![0, 2]]);
                 }
                 let of = |axes: &Vec<usize>| [x.sum_over(axes), (x * x).sum_over(axes), x.max_over(axes)];
-                let results = axes.iter().flat_map(of).collect();
-                results
+                axes.iter().flat_map(of).collect()
             });
         }
     }
