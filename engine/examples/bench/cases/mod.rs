@@ -20,6 +20,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("small_step", steps::small_step),
     ("mid_step", steps::mid_step),
     ("big_gemm_step", steps::big_gemm_step),
+    ("big_gemm_products", steps::big_gemm_products),
     ("ensemble_1000", ensemble::ensemble_1000),
     ("elementwise_chain", chains::elementwise_chain),
     ("trace_cost", chains::trace_cost),

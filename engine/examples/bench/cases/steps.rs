@@ -57,6 +57,47 @@ pub fn big_gemm_step(session: &mut Session) -> Result<()> {
     steps(session, &setting, &[Request::Call])
 }
 
+/// The matrix products of a big_gemm_step by themselves: what the rest of the step can be compared with.
+pub fn big_gemm_products(session: &mut Session) -> Result<()> {
+    let (rows, sizes) = (512, [1024, 2048, 2048, 1024]);
+    // The values of each layer and their gradients, and the weights between them.
+    let mut values = Vec::new();
+    for (layer, size) in sizes.into_iter().enumerate() {
+        values.push(session.arrays.floats(&format!("h{layer}"), &[rows, size], |_, z| z)?);
+    }
+    let layers = session.arrays.layers(&[], &sizes)?;
+    let weights: Vec<Tensor> = layers.into_iter().map(|(weights, _)| weights).collect();
+    let mut engine = Engine::new();
+    let arguments = (values, weights);
+    let mut products = Vec::new();
+    let (first_call_ms, function) = session.clock.first_call(|| {
+        let function =
+            engine.function::<(Vec<Tensor>, Vec<Tensor>), Vec<Tensor>>("products", |_, (values, weights)| {
+                let mut products = Vec::new();
+                for (layer, weights) in weights.into_iter().enumerate() {
+                    let (below, above) = (values[layer], values[layer + 1]);
+                    products.push(below.matmul(weights));
+                    products.push(below.matmul_with(above, true, false));
+                    if layer > 0 {
+                        products.push(above.matmul_with(weights, false, true));
+                    }
+                }
+                products
+            });
+        engine.call_into(function, arguments.clone(), &mut products)?;
+        Ok(function)
+    })?;
+    let median_us = session.clock.median_microseconds(|count| {
+        for _ in 0..count {
+            engine.call_into(function, arguments.clone(), &mut products)?;
+        }
+        Ok(())
+    })?;
+    let (variant, unit) = ("call_into", "us/step");
+    session.report(&Measured { variant, unit, first_call_ms, median_us, check: None, gradnorm: None });
+    Ok(())
+}
+
 fn steps(session: &mut Session, setting: &Setting, requests: &[Request]) -> Result<()> {
     let ends = (setting.sizes[0], setting.sizes[setting.sizes.len() - 1]);
     let x = session.arrays.floats("x", &[setting.rows, ends.0], |_, z| z)?;
