@@ -9,7 +9,8 @@ use entigrad_components::{Tensor, WeakReference, WeakSource};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Outcome, Workspaces, check_functions, find_roles, read_span, run_program, written_span};
+use super::values::Values;
+use super::{Outcome, Workspaces, check_functions, find_roles, run_program};
 use crate::error::Error;
 use crate::kernels::Span;
 use crate::parallel;
@@ -56,18 +57,13 @@ pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], out
     let Crowd { instance, count, variables, is_independent, spans } = crowd;
     let (skeleton, program) = (&instance.skeleton, &instance.program);
     check_functions(world, skeleton.name(), &skeleton.functions)?;
-    let weak_count = skeleton.weak().len();
+    let (found, weak_count) = (Values::of(world, skeleton), skeleton.weak().len());
     // Collect: where what is written is. It gets storage of its own first, which may move what is read.
     let does_write = program.is_written.contains(&true);
     for _ in 0..if does_write { 2 } else { 0 } {
         spans.clear();
-        for (place, variable) in variables.iter().enumerate() {
-            let (weak, is_written) = (&skeleton.weak()[place % weak_count], program.is_written[place % weak_count]);
-            spans.push(if is_written {
-                written_span(world, skeleton, weak, *variable)?
-            } else {
-                read_span(world, skeleton, weak, *variable)?
-            });
+        for variables in variables.chunks(weak_count) {
+            found.find_all(world, &program.is_written, variables, spans)?;
         }
     }
     // Compute; where nothing is written, with the collecting in parallel, too.
@@ -77,15 +73,14 @@ pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], out
     let work = if *is_independent { program.work_nanoseconds.saturating_mul(*count) } else { 0 };
     let world: &World = world;
     let run = |places: Range<usize>| {
-        let held = places.start * weak_count..places.end * weak_count;
         let mut read = Vec::new();
         let values: &[Span] = if does_write {
-            &spans[held]
+            &spans[places.start * weak_count..places.end * weak_count]
         } else {
-            for (place, variable) in held.clone().zip(&variables[held]) {
-                match read_span(world, skeleton, &skeleton.weak()[place % weak_count], *variable) {
-                    Ok(span) => read.push(span),
-                    Err(error) => return failure.note(place / weak_count, error),
+            for place in places.clone() {
+                let variables = &variables[place * weak_count..][..weak_count];
+                if let Err(error) = found.read_all(world, variables, &mut read) {
+                    return failure.note(place, error);
                 }
             }
             &read

@@ -14,6 +14,7 @@ mod bind;
 mod groups;
 mod many;
 mod stale;
+mod values;
 mod workspaces;
 
 pub(crate) use bind::bind_with_state;
@@ -25,17 +26,18 @@ pub use workspaces::Workspaces;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
-use entigrad_components::{Stored, Tensor, WeakReference};
+use entigrad_components::Tensor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use groups::Groups;
+use values::Values;
 
 use crate::error::Error;
 use crate::kernels::program::Program;
 use crate::kernels::{RunFailure, Span, Workspace};
 use crate::parallel;
-use crate::plan::{Instance, Skeleton};
+use crate::plan::Instance;
 use crate::trace::pass::panic_message;
 
 /// One run of a plan. Whoever runs it often keeps it: its buffers are used again.
@@ -103,27 +105,9 @@ pub fn execute_shared(world: &World, job: &mut Job) -> Outcome {
     }
     check_functions(world, skeleton.name(), &skeleton.functions)?;
     spans.clear();
-    for (weak, variable) in skeleton.weak().iter().zip(variables.iter()) {
-        spans.push(read_span(world, skeleton, weak, *variable)?);
-    }
+    Values::of(world, skeleton).read_all(world, variables, spans)?;
     // SAFETY: the world is borrowed, so nobody writes what the spans are of.
     Workspaces::of(world).with(|workspace| unsafe { run(job, workspace) })
-}
-
-/// Where the value of a variable that is read is, checked.
-fn read_span(world: &World, skeleton: &Skeleton, weak: &WeakReference, variable: Entity) -> Result<Span, Error> {
-    let stored = world.get::<Stored>(variable).filter(|stored| stored.0.fits(&weak.spec));
-    let unusable = || stale::unusable_variable(world, skeleton.name(), weak, variable);
-    stored.map(|stored| Span::readable(&stored.0)).ok_or_else(unusable)
-}
-
-/// Where the value of a variable that is written is, checked; it gets storage of its own.
-fn written_span(world: &mut World, skeleton: &Skeleton, weak: &WeakReference, variable: Entity) -> Result<Span, Error> {
-    let stored = world.get_mut::<Stored>(variable).filter(|stored| stored.0.fits(&weak.spec));
-    match stored.map(|mut stored| Span::writable(&mut stored.0)) {
-        Some(span) => Ok(span),
-        None => Err(stale::unusable_variable(world, skeleton.name(), weak, variable)),
-    }
 }
 
 /// Checks everything that a job refers to weakly, and finds where its values are; those it writes get storage of their own.
@@ -132,20 +116,12 @@ fn begin(world: &mut World, job: &mut Job) -> Outcome {
     let skeleton = &instance.skeleton;
     check_functions(world, skeleton.name(), &skeleton.functions)?;
     spans.clear();
-    let is_written = &instance.program.is_written;
-    for ((weak, variable), is_written) in skeleton.weak().iter().zip(variables.iter()).zip(is_written) {
-        spans.push(if *is_written {
-            written_span(world, skeleton, weak, *variable)?
-        } else {
-            read_span(world, skeleton, weak, *variable)?
-        });
-    }
-    Ok(())
+    Values::of(world, skeleton).find_all(world, &instance.program.is_written, variables, spans)
 }
 
 /// Runs jobs; how each ended is its `outcome`.
 ///
-/// *Reads* and *writes* [`Stored`] of the jobs' variables.
+/// *Reads* and *writes* [`entigrad_components::Stored`] of the jobs' variables.
 pub fn execute(world: &mut World, jobs: &mut [KeptJob]) {
     if let [only] = jobs {
         only.outcome = execute_one(world, only);

@@ -112,6 +112,7 @@ fn unsafe_and_rayon_stay_in_their_rooms() {
                 &*path,
                 "systems/src/execute/mod.rs"
                     | "systems/src/execute/many.rs"
+                    | "systems/src/execute/values.rs"
                     | "tests/src/allocation.rs"
                     | "engine/examples/bench/scheduling.rs"
             );
