@@ -21,10 +21,14 @@ pub(super) fn delay(graph: &Graph, values: &[Value], is_needed: &[bool], is_stor
     for node in &waiting {
         level[*node] = last[&values[*node].length];
     }
+    // Within a level assigns keep their order; those of one variable keep it from level to level.
+    let mut assigned: FxHashMap<u32, u32> = FxHashMap::default();
     for node in 0..values.len() {
-        if matches!(values[node].class, Class::Assign(_)) {
+        if let Class::Assign(variable) = values[node].class {
             let base = linear_base(graph, values, is_stored, graph.nodes[node].operands[0]);
-            level[node] = level[node].max(level[base.index()] + 1);
+            let last = assigned.entry(variable).or_default();
+            *last = level[node].max(level[base.index()] + 1).max(*last);
+            level[node] = *last;
         }
     }
 }

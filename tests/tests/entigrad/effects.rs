@@ -52,6 +52,19 @@ fn effects_before_a_failure_stay_and_none_after_it_happen() {
 }
 
 #[test]
+fn of_two_assigns_the_last_counts_also_where_its_value_is_there_first() {
+    let (mut engine, v) = counter();
+    let f = engine.function::<Tensor, Tensor>("f", move |t, x| {
+        let sum = (x.sum() * 2.0).reshape([1, 1]).matmul(x.reshape([3, 1]).sum_over(&[0]).reshape([1, 1]));
+        t.assign(v, sum.reshape(Dims::SCALAR));
+        t.assign(v, t.number(5.0, DType::F64));
+        t.read(v) + sum.sum()
+    });
+    assert_eq!(engine.call(f, [1.0_f64, 2.0, 3.0].into()).unwrap(), Tensor::from(77.0_f64));
+    assert_eq!(engine.value(v).unwrap(), Tensor::from(5.0_f64));
+}
+
+#[test]
 fn an_assign_without_any_use_happens() {
     let (mut engine, v) = counter();
     let f = engine.function::<(), ()>("f", move |t, ()| t.assign(v, t.number(5.0, DType::F64)));
