@@ -4,5 +4,6 @@
 
 pub mod allocation;
 pub mod interpreter;
+pub mod programs;
 pub mod random;
 pub mod sweep;

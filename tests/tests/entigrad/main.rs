@@ -15,6 +15,7 @@ mod plans;
 mod printing;
 mod products;
 mod random_graphs;
+mod random_programs;
 mod scenes;
 mod symbols;
 mod tensors;
