@@ -34,8 +34,8 @@ impl FunctionName {
     }
 }
 
-/// Dtype and dims that every leaf of the arguments is traced with, instead of its own. Written by the user; read where keys
-/// are made.
+/// Dtype and dims that every leaf of the arguments is traced with, instead of its own. Written by the engine's `set_signature`; read
+/// where keys are made. (Inserted by hand, it does not reach calls that are kept ready.)
 #[derive(Component, Clone, Debug, PartialEq)]
 pub struct InputSignature(pub Vec<TensorSpec>);
 

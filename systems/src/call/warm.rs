@@ -78,6 +78,7 @@ fn ready<A: Structure>(
     let Recognized { tokens, leaves, models, are_models_known } =
         Flattened::recognize(world, known, leaves, arguments)?;
     let place = match &tokens {
+        None if calls.is_empty() => None,
         None => Some(0),
         Some(tokens) => calls.iter().position(|call| call.known.tokens == *tokens),
     };

@@ -4,7 +4,8 @@ use super::{Optimizer, StateExtent, StateSpec, Update, Updated, check_setting};
 use crate::error::Error;
 
 /// Adam (Kingma and Ba 2015, algorithm 1): m ← β₁m + (1-β₁)g, v ← β₂v + (1-β₂)g²,
-/// x ← x - η · m/(1-β₁ᵗ) / (√(v/(1-β₂ᵗ)) + ε).
+/// x ← x - η · m/(1-β₁ᵗ) / (√(v/(1-β₂ᵗ)) + ε). t counts the steps of the trainer: a variable that joins later begins with
+/// its powers, as in Optax, so its first steps are smaller than at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adam {
     /// η.

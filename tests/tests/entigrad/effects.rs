@@ -118,3 +118,81 @@ fn what_a_panic_leaves_is_what_was_assigned_before_it() {
     assert!(error.contains("function `f` broke while it ran: the kernel gives up"), "{error}");
     assert_eq!(engine.value(v).unwrap(), Tensor::from(2.0_f64));
 }
+
+/// Variables of these values in a model of their own.
+fn variables<const COUNT: usize>(engine: &mut Engine, values: [Tensor; COUNT]) -> [VariableId; COUNT] {
+    let model = engine.spawn_model("model");
+    let mut names = ["a", "b", "c", "d"].into_iter();
+    values.map(|value| engine.variable(model, names.next().unwrap(), value).unwrap())
+}
+
+#[test]
+fn new_values_that_read_each_other_see_what_was_computed() {
+    let mut engine = Engine::new();
+    // One reads the other transposed.
+    let zeros = || Tensor::zeros(DType::F32, &[2, 2]).unwrap();
+    let [p, q] = variables(&mut engine, [zeros(), zeros()]);
+    let symmetric = engine.function::<Tensor, ()>("symmetric", move |t, x| {
+        let doubled = x * 2.0;
+        t.assign(p, doubled);
+        t.assign(q, (doubled + doubled.transpose(&[1, 0])) * 0.5);
+    });
+    engine.call(symmetric, Tensor::from([[1.0_f32, 2.0], [4.0, 8.0]])).unwrap();
+    assert_eq!(engine.value(p).unwrap(), Tensor::from([[2.0_f32, 4.0], [8.0, 16.0]]));
+    assert_eq!(engine.value(q).unwrap(), Tensor::from([[2.0_f32, 6.0], [6.0, 16.0]]));
+    // A number is spread over one of another length, and others of its length come later.
+    let [c, v, s] = variables(&mut engine, [Tensor::from(0.0_f64), Tensor::from([0.0_f64; 2]), Tensor::from(0.0_f64)]);
+    let spread = engine.function::<Tensor, ()>("spread", move |t, x| {
+        let next = t.read(c) + 1.0;
+        t.assign(c, next);
+        t.assign(v, x * next);
+        let sum = (0..3).fold(x.sum(), |sum, _| (x * sum * 0.001).sum());
+        t.assign(s, sum);
+    });
+    for round in 1..4 {
+        engine.call(spread, Tensor::from([2.0_f64, 4.0])).unwrap();
+        assert_eq!(engine.value(c).unwrap(), Tensor::from(f64::from(round)));
+        assert_eq!(engine.value(v).unwrap(), Tensor::from([2.0 * f64::from(round), 4.0 * f64::from(round)]));
+    }
+}
+
+#[test]
+fn the_last_assign_of_a_variable_wins_whatever_was_computed_first() {
+    let mut engine = Engine::new();
+    let [v, w] = variables(&mut engine, [Tensor::from([0.0_f32; 2]), Tensor::from([7.0_f32, 8.0])]);
+    let twice = engine.function::<(Tensor, bool), ()>("twice", move |t, (x, is_input)| {
+        t.assign(v, x * x.sum());
+        t.assign(v, if is_input { x } else { t.read(w) });
+    });
+    for (is_input, wanted) in [(true, [1.0_f32, 2.0]), (false, [7.0, 8.0])] {
+        engine.call(twice, (Tensor::from([1.0_f32, 2.0]), is_input)).unwrap();
+        assert_eq!(engine.value(v).unwrap(), Tensor::from(wanted));
+    }
+}
+
+#[test]
+fn what_was_assigned_before_an_op_failed_stays_also_where_it_is_a_copy() {
+    let mut engine = Engine::new();
+    let [c, d] = variables(&mut engine, [Tensor::from(0_i32), Tensor::from(41_i32)]);
+    for (way, wanted) in [(0_i64, 7), (1, 41), (2, 5), (3, 8)] {
+        engine.set_value(c, 0_i32).unwrap();
+        let fails = engine.function::<Tensor, Tensor>("fails", move |t, x| {
+            let value = match way {
+                0 => x,
+                1 => t.read(d),
+                2 => t.number(5.0, DType::I32),
+                _ => x + 1,
+            };
+            t.assign(c, value);
+            x / (x - x)
+        });
+        engine.call(fails, Tensor::from(7_i32)).unwrap_err();
+        assert_eq!(engine.value(c).unwrap(), Tensor::from(wanted), "way {way}");
+        let fails_before = engine.function::<Tensor, ()>("fails_before", move |t, x| {
+            let quotient = x / (x - x);
+            t.assign(d, quotient);
+        });
+        engine.call(fails_before, Tensor::from(7_i32)).unwrap_err();
+        assert_eq!(engine.value(d).unwrap(), Tensor::from(41_i32));
+    }
+}

@@ -253,3 +253,40 @@ fn two_optimizers_of_one_name_and_equal_settings_stay_apart() {
     engine.run(up, 1).unwrap();
     assert_eq!(engine.value(v).unwrap(), Tensor::from(0.8_f64 + 1.6 * 0.1));
 }
+
+#[test]
+fn an_optimizer_may_count_its_steps_in_state_that_all_variables_share() {
+    /// value - gradient / n at step n.
+    struct Decay;
+    impl Optimizer for Decay {
+        fn name(&self) -> &'static str {
+            "decay"
+        }
+        fn settings(&self) -> Vec<f64> {
+            Vec::new()
+        }
+        fn check(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn states(&self) -> Vec<StateSpec> {
+            vec![StateSpec { name: "steps", initial: 0.0, extent: StateExtent::Shared }]
+        }
+        fn update<'t>(&self, update: Update<'_, 't>) -> Updated<'t> {
+            let step = update.states[0] + 1.0;
+            let rate = step.cast(update.value.dtype());
+            Updated { value: update.value - update.gradient / rate, states: vec![step] }
+        }
+    }
+    let mut engine = Engine::new();
+    let model = engine.spawn_model("model");
+    let w = engine.variable(model, "w", [0.0_f64; 3]).unwrap();
+    engine.variable(model, "s", 0.5_f64).unwrap();
+    let loss = engine.method::<Tensor, Tensor>("loss", |_, model, x| {
+        (model.read("w") * x).sum() + ((x * model.read("s")).tanh().sum() * x).sin().sum()
+    });
+    let trainer = engine.train(loss, (model, Tensor::from([1.0_f64; 3]))).with(Decay).spawn().unwrap();
+    engine.run(trainer, 4).unwrap();
+    // 1 + 1/2 + 1/3 + 1/4
+    let value = engine.value(w).unwrap().to_vec::<f64>().unwrap();
+    assert!(value.iter().all(|value| (value + 25.0 / 12.0).abs() < 1e-15), "{value:?}");
+}
