@@ -32,7 +32,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// These members, of which each is as many model arguments as the plan has: one.
+    /// These models, each the one model argument of its run.
     pub fn new(world: &World, instance: Arc<Instance>, models: &[Entity]) -> Result<Self, Error> {
         let skeleton = &instance.skeleton;
         let mut variables = Vec::with_capacity(models.len() * skeleton.weak().len());
@@ -60,7 +60,8 @@ pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], out
     let (found, weak_count) = (Values::of(world, skeleton), skeleton.weak().len());
     // Collect: where what is written is. It gets storage of its own first, which may move what is read.
     let does_write = program.is_written.contains(&true);
-    for _ in 0..if does_write { 2 } else { 0 } {
+    let passes = if does_write { 2 } else { 0 };
+    for _ in 0..passes {
         spans.clear();
         for variables in variables.chunks(weak_count) {
             found.find_all(world, &program.is_written, variables, spans)?;

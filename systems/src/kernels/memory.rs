@@ -69,7 +69,7 @@ impl Ahead {
         self.fetched = 0;
         self.left = self.spans.iter().map(|span| span.bytes).sum();
         if self.left > BYTES_MAX {
-            (self.left, _) = (0, self.spans.clear());
+            self.left = 0;
         }
     }
 
