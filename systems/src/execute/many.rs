@@ -67,6 +67,8 @@ pub fn execute_many(world: &mut World, crowd: &mut Crowd, inputs: &[Tensor], out
             found.find_all(world, &program.is_written, variables, spans)?;
         }
     }
+    let has_rows = |tensor: &Tensor| tensor.shape().first() == Some(count);
+    assert!(inputs.iter().chain(outputs.iter()).all(has_rows), "inputs and outputs have a row for each member");
     // Compute; where nothing is written, with the collecting in parallel, too.
     let rows: Vec<Row> = inputs.iter().map(Row::readable).chain(outputs.iter_mut().map(Row::writable)).collect();
     let failure = FirstFailure::default();

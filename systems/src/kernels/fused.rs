@@ -189,12 +189,13 @@ impl Worker<'_> {
         let (fused, chunks) = (self.fused, chunk_count(length));
         let whole = whole_chunks(length);
         // SAFETY: accesses stay within their buffers for every index of the domain; a direct operand is read in place only where
-        // whole chunks are within its padding.
+        // whole chunks are the tile itself or within its padding.
         unsafe {
             for (place, direct) in fused.directs.iter().enumerate() {
                 let first = direct.offset + start;
                 let from = self.memory.pointer(direct.buffer).add(first * direct.element_bytes);
-                self.bases[Slot::FIRST_DIRECT as usize + place] = if first + whole <= direct.readable {
+                self.bases[Slot::FIRST_DIRECT as usize + place] = if length == whole || first + whole <= direct.readable
+                {
                     from
                 } else {
                     let stand_in = self.register(direct.stand_in);

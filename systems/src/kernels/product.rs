@@ -32,7 +32,7 @@ impl Product {
     /// `memory` is that of the program that this instruction belongs to, the result is none of the operands, and the follower is
     /// elementwise over the result and writes to none of the operands.
     pub(super) unsafe fn run(&self, memory: Memory<'_>, follower: Option<&Fused>) {
-        if self.rows * self.columns * self.batch == 0 {
+        if [self.batch, self.rows, self.columns].contains(&0) {
             return;
         }
         let piece = |matrix: usize, rows: Range<usize>, columns: Range<usize>| {

@@ -125,7 +125,15 @@ pub(super) fn touched(work: &Work, buffers: &[Buffer]) -> (SmallVec<[BufferId; 8
 fn settle(fused: &mut Fused, buffers: &[Buffer]) {
     use crate::kernels::program::Slot;
     for direct in &mut fused.directs {
-        let bytes = buffers[direct.buffer.index()].bytes().next_multiple_of(PADDING_BYTES);
+        let buffer = &buffers[direct.buffer.index()];
+        let is_overwritten = fused.stores.iter().any(|store| buffers[store.buffer.index()].place == buffer.place);
+        let bytes = match buffer.place {
+            // What lies behind a part of what is overwritten, another piece may be writing.
+            _ if is_overwritten => 0,
+            // Arguments and results may be rows of larger tensors: what lies behind them is not theirs.
+            Place::Input(_) | Place::Output(_) => buffer.bytes(),
+            Place::Variable(_) | Place::Constant(_) | Place::Arena(_) => buffer.bytes().next_multiple_of(PADDING_BYTES),
+        };
         direct.readable = bytes / direct.element_bytes;
     }
     let first_store = Slot::FIRST_DIRECT + fused.directs.len() as u32;
