@@ -4,10 +4,9 @@ use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::lifecycle::HookContext;
 use bevy_ecs::world::DeferredWorld;
-use smallvec::SmallVec;
 use std::sync::Arc;
 
-use crate::model::ModelVersion;
+use crate::model::VersionedModels;
 use crate::reference::{Death, queue_death};
 
 /// The variables that one concrete uses when called with these models. Written at the first call; read at each later one;
@@ -19,7 +18,7 @@ pub struct Binding {
     /// The concrete, as a plain id.
     pub concrete: Entity,
     /// The model arguments, each with its version when bound.
-    pub models: SmallVec<[(Entity, ModelVersion); 1]>,
+    pub models: VersionedModels,
     /// The variable of each weak reference, in order.
     pub variables: Arc<[Entity]>,
 }

@@ -33,7 +33,7 @@ pub use function::{
 };
 pub use ids::{ConcreteId, Function, ModelId, OpId, TrainerId, VariableId};
 pub use key::{CacheKey, ModelSignature, SignatureEntry, Static, Token};
-pub use model::{CachedSignature, Model, ModelVersion, Variables};
+pub use model::{CachedSignature, Model, ModelVersion, Variables, VersionedModels};
 pub use op::{Attributes, Axes, Bodies, BodyUse, Op, Operands, Ops, Origin};
 pub use reference::{Death, DeathQueue, Referenced};
 pub use spec::TensorSpec;

@@ -6,7 +6,8 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::lifecycle::HookContext;
-use bevy_ecs::world::DeferredWorld;
+use bevy_ecs::world::{DeferredWorld, World};
+use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::key::ModelSignature;
@@ -55,21 +56,36 @@ impl Variables {
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelVersion(pub u64);
 
+/// Models, each with its version.
+pub type VersionedModels = SmallVec<[(Entity, ModelVersion); 1]>;
+
+impl ModelVersion {
+    /// That of a model now; the first where there is no such model.
+    pub fn of(world: &World, model: Entity) -> Self {
+        world.get::<Self>(model).copied().unwrap_or_default()
+    }
+
+    /// Those of some models now.
+    pub fn of_each(world: &World, models: &[Entity]) -> VersionedModels {
+        models.iter().map(|model| (*model, Self::of(world, *model))).collect()
+    }
+}
+
 /// The signature of a model at some version. Written and read where keys are made; behind a lock, since calls that change
 /// nothing make keys too.
 #[derive(Component, Debug, Default)]
-pub struct CachedSignature(RwLock<Option<(u64, Arc<ModelSignature>)>>);
+pub struct CachedSignature(RwLock<Option<(ModelVersion, Arc<ModelSignature>)>>);
 
 impl CachedSignature {
     /// The signature at this version, where it is known.
-    pub fn of_version(&self, version: u64) -> Option<Arc<ModelSignature>> {
+    pub fn of_version(&self, version: ModelVersion) -> Option<Arc<ModelSignature>> {
         // A panic leaves nothing half written here.
         let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
         cached.as_ref().filter(|(at, _)| *at == version).map(|(_, signature)| signature.clone())
     }
 
     /// Keeps the signature at a version.
-    pub fn keep(&self, version: u64, signature: Arc<ModelSignature>) {
+    pub fn keep(&self, version: ModelVersion, signature: Arc<ModelSignature>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((version, signature));
     }
 }

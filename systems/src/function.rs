@@ -131,7 +131,7 @@ pub fn cached_concrete(world: &World, function: Entity, key: &CacheKey) -> Optio
 /// The signature of a model, from its cache where that is of the model's version; `None` where there is no such model.
 pub fn model_signature(world: &World, model: Entity) -> Option<Arc<ModelSignature>> {
     world.get::<Model>(model)?;
-    let version = world.get::<ModelVersion>(model).map_or(0, |version| version.0);
+    let version = ModelVersion::of(world, model);
     let cached = world.get::<CachedSignature>(model);
     if let Some(signature) = cached.and_then(|cached| cached.of_version(version)) {
         return Some(signature);

@@ -299,8 +299,7 @@ fn prepared(world: &mut World, stage: Stage) -> Result<Prepared, Error> {
     let inputs = next_leaves(world, stage.trainer)?;
     let instance = instance_for(world, concrete, &inputs)?;
     let variables = bind_with_state(world, &instance.skeleton, &stage.models, stage.trainer)?;
-    let version = |model: &Entity| world.get::<ModelVersion>(*model).copied().unwrap_or_default();
-    let versions = stage.models.iter().map(version).collect();
+    let versions = stage.models.iter().map(|model| ModelVersion::of(world, *model)).collect();
     Ok(Prepared { versions, concrete, job: Some(Box::new(Job::new(instance, inputs, variables))) })
 }
 

@@ -5,7 +5,7 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_ecs::world::World;
-use entigrad_components::{Model, ModelVersion, Tensor, TensorSpec, Token};
+use entigrad_components::{Kind, Model, ModelVersion, Tensor, TensorSpec, Token};
 
 use super::{concrete_for, ensure_plan, function_name, rebuilt};
 use crate::error::Error;
@@ -13,8 +13,7 @@ use crate::execute::{Crowd, execute_many};
 use crate::function::model_signature;
 use crate::names;
 use crate::plan::instance_for;
-use crate::structure::{Flattened, Parts, Structure};
-use entigrad_components::Kind;
+use crate::structure::{Flattened, Known, Parts, Structure};
 
 /// The crowd that a method was called for last. Written and read at each such call; cleared where warm calls are.
 #[derive(Component, Debug, Default)]
@@ -23,9 +22,8 @@ pub struct WarmCrowd(Option<Warm>);
 /// A crowd, and what it was found by.
 #[derive(Debug)]
 struct Warm {
-    /// The skeleton of the arguments, rows and all.
-    tokens: Vec<Token>,
-    models: Vec<(Entity, ModelVersion)>,
+    /// The arguments, rows and all.
+    known: Known,
     concrete: Entity,
     crowd: Crowd,
 }
@@ -67,7 +65,8 @@ impl Warm {
         let is_same = |((known, version), model): (&(Entity, ModelVersion), &Entity)| {
             known == model && world.get::<ModelVersion>(*model) == Some(version)
         };
-        self.tokens == tokens && self.models.len() == models.len() && self.models.iter().zip(models).all(is_same)
+        let known = &self.known;
+        known.tokens == tokens && known.models.len() == models.len() && known.models.iter().zip(models).all(is_same)
     }
 
     fn new(
@@ -112,10 +111,9 @@ impl Warm {
         if instance.program.is_written.contains(&true) && !models.iter().all(|model| seen.insert(*model)) {
             return Err(refused("it assigns variables, and a model is there twice"));
         }
-        let version = |model: &Entity| (*model, world.get::<ModelVersion>(*model).copied().unwrap_or_default());
-        let versions = models.iter().map(version).collect();
         let crowd = Crowd::new(world, instance, models)?;
-        Ok(Self { tokens, models: versions, concrete, crowd })
+        let known = Known { tokens, models: ModelVersion::of_each(world, models) };
+        Ok(Self { known, concrete, crowd })
     }
 }
 

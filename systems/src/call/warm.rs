@@ -87,7 +87,7 @@ fn ready<A: Structure>(
         let call = &mut calls[0];
         if !are_models_known {
             call.job.variables = bind_variables(world, call.concrete, &call.job.instance.skeleton, &models)?;
-            call.known.models = with_versions(world, &models);
+            call.known.models = ModelVersion::of_each(world, &models);
         }
         call.job.inputs = leaves;
         return Ok(());
@@ -95,15 +95,10 @@ fn ready<A: Structure>(
     let tokens = tokens.unwrap_or_default();
     let concrete = concrete_for(world, function, &tokens, &models)?;
     let job = new_job(world, concrete, leaves, &models)?;
-    let known = Known { models: with_versions(world, &models), tokens };
+    let known = Known { models: ModelVersion::of_each(world, &models), tokens };
     calls.truncate(CALL_COUNT_MAX - 1);
     calls.insert(0, WarmCall { known, concrete, job });
     Ok(())
-}
-
-fn with_versions(world: &World, models: &Models) -> smallvec::SmallVec<[(Entity, ModelVersion); 1]> {
-    let version = |model: &Entity| world.get::<ModelVersion>(*model).copied().unwrap_or_default();
-    models.iter().map(|model| (*model, version(model))).collect()
 }
 
 /// Forgets the calls that ran a concrete which is gone, or whose plan is.

@@ -7,9 +7,8 @@ use entigrad_components::reference::refer;
 use entigrad_components::variable::StateName;
 use entigrad_components::{
     Binding, BindingOf, Bindings, ModelVersion, OwnedStates, Scalar, StateOf, States, Stored, Tensor, Variable,
-    Variables, WeakReference, WeakSource,
+    Variables, VersionedModels, WeakReference, WeakSource,
 };
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 use super::stale::stale_variable;
@@ -25,17 +24,14 @@ pub fn bind_variables(
     skeleton: &Skeleton,
     models: &[Entity],
 ) -> Result<Arc<[Entity]>, Error> {
-    if let Some(captured) = &skeleton.captured {
-        return Ok(captured.clone());
+    if let Some(variables) = known_variables(world, concrete, skeleton, models) {
+        return Ok(variables);
     }
     let Some(owner) = models.first().copied() else {
         return Err(Error::invalid(format!("function `{}` reads state that only a trainer keeps", skeleton.name())));
     };
-    if let Some(variables) = bound(world, concrete, models) {
-        return Ok(variables);
-    }
-    let variables = look_up(world, skeleton, models, None)?;
-    let models = models.iter().map(|model| (*model, version(world, *model))).collect();
+    let variables: Arc<[Entity]> = find_roles(world, skeleton, models)?.into();
+    let models = ModelVersion::of_each(world, models);
     let binding = Binding { concrete, models, variables: variables.clone() };
     match outdated(world, concrete, &binding.models) {
         Some(entity) => {
@@ -58,28 +54,32 @@ pub fn find_variables(
     skeleton: &Skeleton,
     models: &[Entity],
 ) -> Result<Arc<[Entity]>, Error> {
-    if let Some(captured) = &skeleton.captured {
-        return Ok(captured.clone());
-    }
-    match bound(world, concrete, models) {
+    match known_variables(world, concrete, skeleton, models) {
         Some(variables) => Ok(variables),
         None => Ok(find_roles(world, skeleton, models)?.into()),
     }
 }
 
+/// The variables that need no look-up: all captured, or bound.
+fn known_variables(world: &World, concrete: Entity, skeleton: &Skeleton, models: &[Entity]) -> Option<Arc<[Entity]>> {
+    skeleton.captured.clone().or_else(|| bound(world, concrete, models))
+}
+
 /// The variable of each weak reference, where none is state.
 pub fn find_roles(world: &World, skeleton: &Skeleton, models: &[Entity]) -> Result<Vec<Entity>, Error> {
-    let find = |weak: &WeakReference| match &weak.source {
-        WeakSource::Captured(entity) => Some(*entity),
-        WeakSource::Role { argument, path } => {
-            models.get(*argument as usize).and_then(|model| role(world, *model, path))
-        }
-        WeakSource::State { .. } => None,
-    };
-    let found = |weak| find(weak).ok_or_else(|| missing(skeleton, weak));
+    let found = |weak| find(world, weak, models).ok_or_else(|| missing(skeleton, weak));
     let variables = skeleton.weak().iter().map(found).collect::<Result<Vec<Entity>, Error>>()?;
     check_aliases(skeleton, &variables)?;
     Ok(variables)
+}
+
+/// The variable of a weak reference that is no state.
+fn find(world: &World, weak: &WeakReference, models: &[Entity]) -> Option<Entity> {
+    match &weak.source {
+        WeakSource::Captured(entity) => Some(*entity),
+        WeakSource::Role { argument, path } => role(world, *models.get(*argument as usize)?, path),
+        WeakSource::State { .. } => None,
+    }
 }
 
 fn missing(skeleton: &Skeleton, weak: &WeakReference) -> Error {
@@ -93,11 +93,25 @@ pub(crate) fn bind_with_state(
     models: &[Entity],
     keeper: Entity,
 ) -> Result<Arc<[Entity]>, Error> {
-    look_up(world, skeleton, models, Some(keeper))
-}
-
-fn version(world: &World, model: Entity) -> ModelVersion {
-    world.get::<ModelVersion>(model).copied().unwrap_or_default()
+    let mut variables: Vec<Entity> = Vec::with_capacity(skeleton.weak().len());
+    for weak in skeleton.weak() {
+        let found = match &weak.source {
+            WeakSource::State { of, name, initial } => {
+                let served = of.map(|of| (&skeleton.weak()[of as usize], variables[of as usize]));
+                if let Some((served, variable)) = served
+                    && world.get_entity(variable).is_err()
+                {
+                    return Err(stale_variable(world, skeleton.name(), served, variable).into());
+                }
+                let owner = served.map_or(keeper, |(_, variable)| variable);
+                Some(state(world, weak, owner, StateName { name, keeper }, *initial)?)
+            }
+            WeakSource::Captured(_) | WeakSource::Role { .. } => find(world, weak, models),
+        };
+        variables.push(found.ok_or_else(|| missing(skeleton, weak))?);
+    }
+    check_aliases(skeleton, &variables)?;
+    Ok(variables.into())
 }
 
 fn bindings(world: &World, model: Entity) -> impl Iterator<Item = (Entity, &Binding)> {
@@ -114,51 +128,20 @@ fn bound(world: &World, concrete: Entity, models: &[Entity]) -> Option<Arc<[Enti
                 .models
                 .iter()
                 .zip(models)
-                .all(|((bound, at), model)| bound == model && *at == version(world, *model))
+                .all(|((bound, at), model)| bound == model && *at == ModelVersion::of(world, *model))
     };
     let found = bindings(world, *models.first()?).find(|(_, binding)| holds(binding));
     Some(found?.1.variables.clone())
 }
 
 /// A binding of the same concrete and models that holds no longer: it is replaced, not added to.
-fn outdated(world: &World, concrete: Entity, models: &SmallVec<[(Entity, ModelVersion); 1]>) -> Option<Entity> {
+fn outdated(world: &World, concrete: Entity, models: &VersionedModels) -> Option<Entity> {
     let is_same = |binding: &Binding| {
         binding.concrete == concrete
             && binding.models.iter().map(|(model, _)| model).eq(models.iter().map(|(model, _)| model))
     };
     let mut found = bindings(world, models.first()?.0).filter(|(_, binding)| is_same(binding));
     found.next().map(|(entity, _)| entity)
-}
-
-fn look_up(
-    world: &mut World,
-    skeleton: &Skeleton,
-    models: &[Entity],
-    keeper: Option<Entity>,
-) -> Result<Arc<[Entity]>, Error> {
-    let mut variables: Vec<Entity> = Vec::with_capacity(skeleton.weak().len());
-    for weak in skeleton.weak() {
-        let found = match &weak.source {
-            WeakSource::Captured(entity) => Some(*entity),
-            WeakSource::Role { argument, path } => {
-                models.get(*argument as usize).and_then(|model| role(world, *model, path))
-            }
-            WeakSource::State { of, name, initial } => {
-                if let Some((served, variable)) = of.map(|of| (&skeleton.weak()[of as usize], variables[of as usize]))
-                    && world.get_entity(variable).is_err()
-                {
-                    return Err(stale_variable(world, skeleton.name(), served, variable).into());
-                }
-                let state_name = keeper.map(|keeper| StateName { name, keeper });
-                let owner = of.map(|of| variables[of as usize]).or(keeper);
-                let both = state_name.zip(owner);
-                both.map(|(name, owner)| state(world, weak, owner, name, *initial)).transpose()?
-            }
-        };
-        variables.push(found.ok_or_else(|| missing(skeleton, weak))?);
-    }
-    check_aliases(skeleton, &variables)?;
-    Ok(variables.into())
 }
 
 /// The variable of a path in a model; a model that is itself a variable stands for it (an optimiser's update).

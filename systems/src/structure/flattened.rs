@@ -4,8 +4,7 @@
 //! nothing is written down but the tensors.
 
 use bevy_ecs::world::World;
-use entigrad_components::{Kind, ModelId, ModelVersion, Tensor, Token};
-use smallvec::SmallVec;
+use entigrad_components::{Kind, ModelId, ModelVersion, Tensor, Token, VersionedModels};
 
 use super::{Models, Structure};
 use crate::error::Error;
@@ -18,7 +17,7 @@ pub struct Known {
     /// The skeleton.
     pub tokens: Vec<Token>,
     /// The models, each with its version then.
-    pub models: SmallVec<[(bevy_ecs::entity::Entity, ModelVersion); 1]>,
+    pub models: VersionedModels,
 }
 
 /// What [`Flattened::of`] gives.
