@@ -88,7 +88,7 @@ fn rebuilt<R: Structure>(
 ) -> Result<R, Error> {
     let mut parts = Rebuilt { world: world.id(), tokens, leaves: leaves.drain(..), models, variables };
     let result = R::rebuild(&mut parts);
-    let is_whole = parts.tokens.is_empty() && parts.leaves.next().is_none();
+    let is_whole = parts.is_at_end();
     let other = || Error::invalid("the result is of another structure than was asked for");
     result.filter(|_| is_whole).ok_or_else(other)
 }
@@ -102,7 +102,7 @@ fn exchange<R: Structure>(world: &World, job: &mut Job, models: &Models, earlier
         models,
         variables: &job.variables,
     };
-    earlier.exchange(&mut parts) && parts.tokens.is_empty() && parts.leaves.next().is_none()
+    earlier.exchange(&mut parts) && parts.is_at_end()
 }
 
 /// The concrete of `function` for these arguments: found, or traced, derived and simplified now.

@@ -96,29 +96,20 @@ impl Product {
         let (a, b) = (memory.pointer(left.buffer), memory.pointer(right.buffer));
         let c = memory.pointer(self.result);
         let first = (rows.start, columns.start);
-        // SAFETY: offsets, strides and extents stay within the buffers: the plan made them from the operands' shapes. A follower goes
-        // through elements that are final.
+        // SAFETY: a follower goes through elements that are final.
+        let mut follow =
+            worker.map(|worker| move |rows, columns| unsafe { worker.block(self.columns, first, rows, columns) });
+        let done = follow.as_mut().map(|follow| follow as gemm::Done<'_>);
+        // SAFETY: offsets, strides and extents stay within the buffers: the plan made them from the operands' shapes.
         unsafe {
-            match (self.dtype, worker) {
-                (DType::F64, worker) => {
+            match self.dtype {
+                DType::F64 => {
                     let (a, b) = (a.cast::<f64>().offset(left_first), b.cast::<f64>().offset(right_first));
-                    let c = c.cast::<f64>().add(result_first);
-                    match worker {
-                        None => gemm::multiply_f64(&extents, a, b, c),
-                        Some(worker) => gemm::multiply_f64_then(&extents, a, b, c, |rows, columns| {
-                            worker.block(self.columns, first, rows, columns);
-                        }),
-                    }
+                    gemm::multiply_f64(&extents, a, b, c.cast::<f64>().add(result_first), done);
                 }
-                (_, worker) => {
+                _ => {
                     let (a, b) = (a.cast::<f32>().offset(left_first), b.cast::<f32>().offset(right_first));
-                    let c = c.cast::<f32>().add(result_first);
-                    match worker {
-                        None => gemm::multiply_f32(&extents, a, b, c),
-                        Some(worker) => gemm::multiply_f32_then(&extents, a, b, c, |rows, columns| {
-                            worker.block(self.columns, first, rows, columns);
-                        }),
-                    }
+                    gemm::multiply_f32(&extents, a, b, c.cast::<f32>().add(result_first), done);
                 }
             }
         }

@@ -2,8 +2,6 @@
 //!
 //! Such an instruction stands right behind its product and is run with it; to everything else they are two instructions.
 
-use smallvec::SmallVec;
-
 use super::layout::touched;
 use crate::kernels::lanes::LANES;
 use crate::kernels::program::{Buffer, BufferId, Fused, Instruction, Place, Product, Work};
@@ -46,7 +44,7 @@ fn follower(instructions: &[Instruction], buffers: &[Buffer], place: usize) -> O
             && !reads.iter().chain(&writes).any(|buffer| touches(&its_writes, *buffer))
             && !writes.iter().any(|buffer| touches(&its_reads, *buffer))
     };
-    let factors: SmallVec<[BufferId; 2]> = [product.left.buffer, product.right.buffer].into_iter().collect();
+    let factors = [product.left.buffer, product.right.buffer];
     let is_apart = !writes.iter().any(|buffer| touches(&factors, *buffer));
     let can = goes_along(fused, product, result) && is_apart && instructions[place + 1..follower].iter().all(can_pass);
     can.then_some(follower)
@@ -57,11 +55,8 @@ fn follower(instructions: &[Instruction], buffers: &[Buffer], place: usize) -> O
 fn goes_along(fused: &Fused, product: &Product, result: &Buffer) -> bool {
     let is_elsewhere = fused.uniforms.iter().any(|uniform| uniform.buffer == product.result)
         || fused.strideds.iter().any(|strided| strided.buffer == product.result);
-    fused.extents.is_none()
-        && fused.length == result.length
-        && fused.directs.len() == 1
-        && !is_elsewhere
-        && fused.directs.iter().all(|direct| direct.buffer != product.result || direct.offset == 0)
+    let is_direct = matches!(&fused.directs[..], [direct] if direct.buffer == product.result && direct.offset == 0);
+    fused.extents.is_none() && fused.length == result.length && is_direct && !is_elsewhere
 }
 
 /// Whether two buffers are the same memory outside the arena.

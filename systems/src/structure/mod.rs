@@ -65,32 +65,31 @@ pub struct Untraced<'t> {
     pub leaves: Vec<Value<'t>>,
 }
 
-/// A skeleton being read after a call.
-pub struct Rebuilt<'a> {
+/// A result being read after a call: its skeleton, and leaves that are given away or lent.
+pub struct ResultParts<'a, L> {
     /// The world's id, for handles.
     pub world: bevy_ecs::world::WorldId,
     /// What is left of the skeleton.
     pub tokens: &'a [Token],
     /// What is left of the leaves.
-    pub leaves: std::vec::Drain<'a, Tensor>,
+    pub leaves: L,
     /// The models of the call.
     pub models: &'a [Entity],
     /// The variable of each weak reference of the concrete.
     pub variables: &'a [Entity],
 }
 
-/// A skeleton being read while its tensors change places with a structure's own.
-pub struct Exchanged<'a> {
-    /// The world's id, for handles.
-    pub world: bevy_ecs::world::WorldId,
-    /// What is left of the skeleton.
-    pub tokens: &'a [Token],
-    /// What is left of the leaves.
-    pub leaves: std::slice::IterMut<'a, Tensor>,
-    /// The models of the call.
-    pub models: &'a [Entity],
-    /// The variable of each weak reference of the concrete.
-    pub variables: &'a [Entity],
+/// A result that is built from its leaves.
+pub type Rebuilt<'a> = ResultParts<'a, std::vec::Drain<'a, Tensor>>;
+
+/// A result whose leaves change places with a structure's own.
+pub type Exchanged<'a> = ResultParts<'a, std::slice::IterMut<'a, Tensor>>;
+
+impl<L: Iterator> ResultParts<'_, L> {
+    /// Whether all was read.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.tokens.is_empty() && self.leaves.next().is_none()
+    }
 }
 
 /// Takes the first token off a skeleton.

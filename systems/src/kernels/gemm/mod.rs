@@ -20,9 +20,9 @@ mod small;
 mod tests;
 mod tile;
 
-use drive::{Blocks, Done};
+use drive::Blocks;
+pub use drive::Done;
 use level::Scalar;
-use std::ops::Range;
 
 /// Extents and strides (in elements) of C = A·B: A is m×k, B is k×n with any strides, C has rows of contiguous elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,63 +54,27 @@ unsafe fn multiply<T: Scalar>(product: &Product, a: *const T, b: *const T, c: *m
     }
 }
 
-/// C = A·B in single precision; C is overwritten, and with `k` zero it becomes zeros.
+/// C = A·B in single precision; C is overwritten, and with `k` zero it becomes zeros. `done(rows, columns)` is called as each block
+/// of C gets its final values, while it is in cache.
 ///
 /// # Safety
 /// The pointers must be valid for every element that the extents and strides reach, and C must overlap neither A nor B.
-pub unsafe fn multiply_f32(product: &Product, a: *const f32, b: *const f32, c: *mut f32) {
+pub unsafe fn multiply_f32(product: &Product, a: *const f32, b: *const f32, c: *mut f32, done: Option<Done>) {
     // SAFETY: as the caller vouches.
-    unsafe { multiply(product, a, b, c, None) }
+    unsafe { multiply(product, a, b, c, done) }
 }
 
-/// [`multiply_f32`], calling `done(rows, columns)` as each block of C gets its final values, while it is in cache.
+/// The same in double precision.
 ///
 /// # Safety
 /// As for [`multiply_f32`].
-pub unsafe fn multiply_f32_then(
-    product: &Product,
-    a: *const f32,
-    b: *const f32,
-    c: *mut f32,
-    mut done: impl FnMut(Range<usize>, Range<usize>),
-) {
+pub unsafe fn multiply_f64(product: &Product, a: *const f64, b: *const f64, c: *mut f64, done: Option<Done>) {
     // SAFETY: as the caller vouches.
-    unsafe { multiply(product, a, b, c, Some(&mut done)) }
+    unsafe { multiply(product, a, b, c, done) }
 }
 
-/// C = A·B in double precision; C is overwritten, and with `k` zero it becomes zeros.
-///
-/// # Safety
-/// As for [`multiply_f32`].
-pub unsafe fn multiply_f64(product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-    // SAFETY: as the caller vouches.
-    unsafe { multiply(product, a, b, c, None) }
-}
-
-/// [`multiply_f64`], calling `done(rows, columns)` as each block of C gets its final values, while it is in cache.
-///
-/// # Safety
-/// As for [`multiply_f32`].
-pub unsafe fn multiply_f64_then(
-    product: &Product,
-    a: *const f64,
-    b: *const f64,
-    c: *mut f64,
-    mut done: impl FnMut(Range<usize>, Range<usize>),
-) {
-    // SAFETY: as the caller vouches.
-    unsafe { multiply(product, a, b, c, Some(&mut done)) }
-}
-
-/// How many rows and columns of pieces to cut C into for parallel work, by shape alone; `(1, 1)` is not to cut.
-///
-/// Up to eight pieces of some fifty microseconds or more each. No cut changes a bit, so that a caller who knows how many
-/// threads there are may ask [`pieces_at_most`] for fewer, which pack less.
-pub fn pieces(m: usize, k: usize, n: usize) -> (usize, usize) {
-    pieces_at_most(m, k, n, 8)
-}
-
-/// [`pieces`], of which there are at most `most`. Cuts are best at multiples of 16 rows and 48 columns.
+/// How many rows and columns of pieces to cut C into for parallel work, at most `most` pieces of some fifty microseconds or more
+/// each; `(1, 1)` is not to cut. No cut changes a bit. Cuts are best at multiples of 16 rows and 48 columns.
 pub fn pieces_at_most(m: usize, k: usize, n: usize, most: usize) -> (usize, usize) {
     /// The fewest multiply-adds worth a piece.
     const WORK: usize = 1 << 22;

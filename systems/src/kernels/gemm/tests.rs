@@ -170,7 +170,7 @@ fn parts_have_the_bits_of_the_whole() {
             let (a, b) = (numbers::<f32>(&mut random, m * k), numbers::<f32>(&mut random, k * n));
             let p = Product { m, k, n, a: a_strides, b: b_strides, c_row: n };
             let mut whole = vec![0.0; m * n];
-            unsafe { super::multiply_f32(&p, a.as_ptr(), b.as_ptr(), whole.as_mut_ptr()) };
+            unsafe { super::multiply_f32(&p, a.as_ptr(), b.as_ptr(), whole.as_mut_ptr(), None) };
             for (rows, columns) in [(1, 2), (2, 1), (2, 3), (m, 1), (1, n)] {
                 let mut cut = vec![0.0; m * n];
                 for r in 0..rows {
@@ -180,7 +180,7 @@ fn parts_have_the_bits_of_the_whole() {
                         let part = Product { m: i_end - i, n: j_end - j, ..p };
                         let a = a.as_ptr().wrapping_offset(i as isize * p.a[0]);
                         let b = b.as_ptr().wrapping_offset(j as isize * p.b[1]);
-                        unsafe { super::multiply_f32(&part, a, b, cut.as_mut_ptr().add(i * n + j)) };
+                        unsafe { super::multiply_f32(&part, a, b, cut.as_mut_ptr().add(i * n + j), None) };
                     }
                 }
                 assert!(whole.iter().zip(&cut).all(|(x, y)| x.to_bits() == y.to_bits()), "{p:?} {rows} {columns}");
