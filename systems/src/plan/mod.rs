@@ -24,7 +24,7 @@ pub use instance::{Instance, instance_for, settle};
 pub use print::print;
 
 use bevy_ecs::component::Component;
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use bevy_ecs::world::World;
 use entigrad_components::{TensorSpec, WeakReference, WeakSource};
 use std::sync::Arc;
@@ -95,30 +95,33 @@ pub(crate) struct PlanError {
     pub cause: RunError,
 }
 
-/// Gives every concrete of `concretes` that has none a plan; what went wrong, in their order.
+/// Gives every concrete of `concretes` that has none a plan, also where it is there for many trainers; what went wrong, in their
+/// order.
 ///
 /// *Reads* op entities, *writes* [`Plans`].
 pub fn plan(world: &mut World, concretes: &[Entity]) -> Vec<Result<(), Error>> {
     // Collect.
     let table = world.get_resource::<OpTable>().cloned().unwrap_or_default();
-    let graph = |concrete: &Entity| match world.get::<Plans>(*concrete) {
-        Some(_) => Ok(None),
-        None => collect(world, *concrete).map(Some),
-    };
-    let graphs: Vec<Result<Option<Arc<Graph>>, Error>> = concretes.iter().map(graph).collect();
+    let mut seen = EntityHashSet::default();
+    let is_new = |concrete: &&Entity| world.get::<Plans>(**concrete).is_none() && seen.insert(**concrete);
+    let wanted: Vec<Entity> = concretes.iter().filter(is_new).copied().collect();
+    let graphs: Vec<Result<Arc<Graph>, Error>> = wanted.iter().map(|concrete| collect(world, *concrete)).collect();
     // Compute.
-    let one = |graph: Result<Option<Arc<Graph>>, Error>| Ok(graph?.map(|graph| skeleton(&table, &graph)));
-    let nodes: usize = graphs.iter().flatten().flatten().map(|graph| graph.nodes.len()).sum();
-    let skeletons: Vec<Result<Option<Skeleton>, Error>> = parallel::map(graphs, nodes * NODE_NANOSECONDS, one);
+    let nodes: usize = graphs.iter().flatten().map(|graph| graph.nodes.len()).sum();
+    let skeletons: Vec<Result<Skeleton, Error>> =
+        parallel::map(graphs, nodes * NODE_NANOSECONDS, |graph| Ok(skeleton(&table, &graph?)));
     // Commit.
-    let commit = |(concrete, skeleton): (&Entity, Result<Option<Skeleton>, Error>)| {
-        if let Some(skeleton) = skeleton? {
-            let plans = Plans { skeleton: Arc::new(skeleton), instances: Vec::new() };
-            world.entity_mut(*concrete).insert(plans);
+    let mut failed: EntityHashMap<Error> = EntityHashMap::default();
+    for (concrete, skeleton) in wanted.into_iter().zip(skeletons) {
+        match skeleton {
+            Ok(skeleton) => {
+                let plans = Plans { skeleton: Arc::new(skeleton), instances: Vec::new() };
+                world.entity_mut(concrete).insert(plans);
+            }
+            Err(error) => drop(failed.insert(concrete, error)),
         }
-        Ok(())
-    };
-    concretes.iter().zip(skeletons).map(commit).collect()
+    }
+    concretes.iter().map(|concrete| failed.get(concrete).map_or(Ok(()), |error| Err(error.clone()))).collect()
 }
 
 /// The skeleton of a graph. A graph without calls was simplified when it was committed.
