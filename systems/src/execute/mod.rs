@@ -6,7 +6,7 @@
 //! writes run in the order given, all others in parallel; what a job assigned before it failed stays, also when something
 //! panics; a failed job stops nobody else.
 //!
-//! `unsafe` is allowed here, alone outside the kernels: jobs point into the world, since to take values out of it and put them back
+//! `unsafe` is allowed here, where values are found and run on, and else in the kernels alone: jobs point into the world, since to take values out of it and put them back
 //! would cost a small step as much as its arithmetic.
 #![allow(unsafe_code)]
 

@@ -30,7 +30,7 @@ impl<'a> Values<'a> {
 
     /// Where a value is that is read; `None` where there is none of this spec.
     #[inline]
-    pub fn read(self, world: &World, weak: &WeakReference, variable: Entity) -> Option<Span> {
+    fn read(self, world: &World, weak: &WeakReference, variable: Entity) -> Option<Span> {
         let found = world.get_by_id(variable, self.stored?)?;
         // SAFETY: the id is that of the type, in this world.
         let stored = unsafe { found.deref::<Stored>() };
@@ -39,7 +39,7 @@ impl<'a> Values<'a> {
 
     /// Where a value is that is written; it gets storage of its own.
     #[inline]
-    pub fn written(self, world: &mut World, weak: &WeakReference, variable: Entity) -> Option<Span> {
+    fn written(self, world: &mut World, weak: &WeakReference, variable: Entity) -> Option<Span> {
         let found = world.get_mut_by_id(variable, self.stored?)?;
         // SAFETY: as above.
         let mut stored = unsafe { found.with_type::<Stored>() };

@@ -25,14 +25,7 @@ fn call(session: &Session) -> Result<()> {
         }
         Ok(())
     })?;
-    session.report(&Measured {
-        variant: "call",
-        unit: "us/call",
-        first_call_ms,
-        median_us,
-        check: None,
-        gradnorm: None,
-    });
+    report(session, "call", first_call_ms, median_us);
     Ok(())
 }
 
@@ -52,13 +45,11 @@ fn call_into(session: &Session) -> Result<()> {
         }
         Ok(())
     })?;
-    session.report(&Measured {
-        variant: "call_into",
-        unit: "us/call",
-        first_call_ms,
-        median_us,
-        check: None,
-        gradnorm: None,
-    });
+    report(session, "call_into", first_call_ms, median_us);
     Ok(())
+}
+
+fn report(session: &Session, variant: &'static str, first_call_ms: f64, median_us: f64) {
+    let (unit, check, gradnorm) = ("us/call", None, None);
+    session.report(&Measured { variant, unit, first_call_ms, median_us, check, gradnorm });
 }
