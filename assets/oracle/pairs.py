@@ -79,7 +79,7 @@ def pow(x, y):
     if x == 1 and math.isnan(y):
         return 1.0, None, None
     if has_nan(x, y):
-        return NAN, None if y == 1 else NAN, NAN
+        return NAN, None if y == 1 else NAN, None if x == 0 else NAN
     if x == 0:
         return pow_of_zero(x, y)
     if math.isinf(x):
@@ -172,7 +172,7 @@ def log_of(y):
 
 def xlogy(x, y):
     if has_nan(x, y):
-        return NAN, None if math.isnan(x) else NAN, NAN
+        return NAN, None if math.isnan(x) else NAN, None if x == 0 else NAN
     if x == 0:
         return 0.0, log_of(y), 0.0
     if y < 0:
