@@ -60,8 +60,9 @@ def bits(x):
     return struct.pack(">d", x).hex()
 
 
-def from_bits(text):
-    return struct.unpack(">d", bytes.fromhex(text))[0]
+def unsigned(x):
+    """A zero without its sign; what is not to be checked stays so."""
+    return 0.0 if x == 0 else x
 
 
 def next_up(x):

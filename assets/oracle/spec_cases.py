@@ -8,8 +8,10 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
+import functions
+import vectors
 from rounding import INF, NAN, exact, nearest
-from vectors import listed
+from vectors import listed, product, slope
 
 mp.dps = 400
 STEP = mpf(10) ** -130
@@ -74,32 +76,17 @@ def norm(x):
     return mp.sqrt(sum(v * v for v in x))
 
 
-def sigmoid(x):
-    return 1 / (1 + mp.exp(-x)) if x > 0 else mp.exp(x) / (1 + mp.exp(x))
-
-
-def gelu(x):
-    return x * mp.erfc(-x / mp.sqrt(2)) / 2
-
-
-def gelu_tanh(x):
-    return x * (1 + mp.tanh(mp.sqrt(2 / mp.pi) * (x + mpf("0.044715") * x**3))) / 2
-
-
-def softplus(x):
-    return max(x, 0) + mp.log1p(mp.exp(-abs(x)))
-
-
 def logsumexp(x):
-    top = max(x)
-    return top + mp.log(sum(mp.exp(v - top) for v in x))
+    return vectors.logsumexp([x], [mpf(1)])[0][0]
 
 
-def product(x):
-    result = mpf(1)
-    for v in x:
-        result *= v
-    return result
+def value_of(smooth):
+    """The value alone of a function that gives its derivatives along."""
+    return lambda x: smooth(x)[0]
+
+
+sigmoid, softplus = value_of(functions.sigma), value_of(functions.softplus)
+gelu, gelu_tanh = value_of(functions.gelu), value_of(functions.gelu_tanh)
 
 
 def rosenbrock(x):
@@ -279,14 +266,9 @@ def from_function(f, point):
         slopes = []
         for i, v in enumerate(leaf):
             step = STEP * (min(abs(v), mpf(1)) if v else mpf(1))
-            sides = []
-            for sign in (1, -1):
-                moved = [list(other) for other in leaves]
-                moved[place][i] += sign * step
-                sides.append(f(*moved))
             # What is left of a zero is far below the differences that this tells apart.
-            slope = (sides[0] - sides[1]) / (2 * step)
-            slopes.append(0.0 if abs(slope) < mpf(10) ** -100 else nearest(slope))
+            found = slope(f, leaves, place, i, step)
+            slopes.append(0.0 if abs(found) < mpf(10) ** -100 else nearest(found))
         gradient.append(slopes)
     return value, gradient
 

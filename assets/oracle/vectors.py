@@ -6,7 +6,7 @@ index of a class, has None.
 
 from mpmath import mp, mpf
 
-from rounding import INF, exact, nearest
+from rounding import INF, exact, nearest, unsigned
 
 DIGITS = (700, 1000)
 ZERO = mpf(0)
@@ -329,13 +329,19 @@ def compute(op, inputs, weights):
     return FUNCTIONS[op]([[exact(v) for v in x] for x in inputs], [exact(w) for w in weights])
 
 
-def unsigned(x):
-    return 0.0 if x == 0 else x
-
-
 def rounded(result):
     value, gradients = result
     return [nearest(v) for v in value], [[] if g is None else [unsigned(nearest(v)) for v in g] for g in gradients]
+
+
+def slope(f, leaves, place, i, step):
+    """The central difference of a function of leaves along one element of one of them."""
+    sides = []
+    for sign in (1, -1):
+        moved = [list(leaf) for leaf in leaves]
+        moved[place][i] += sign * step
+        sides.append(f(*moved))
+    return (sides[0] - sides[1]) / (2 * step)
 
 
 def worst_difference(op, inputs, weights):
@@ -343,8 +349,8 @@ def worst_difference(op, inputs, weights):
     claimed = compute(op, inputs, weights)[1]
     numbers, w = [[exact(v) for v in x] for x in inputs], [exact(v) for v in weights]
 
-    def weighted(moved):
-        return total(a * b for a, b in zip(w, FUNCTIONS[op](moved, w)[0]))
+    def weighted(*moved):
+        return total(a * b for a, b in zip(w, FUNCTIONS[op](list(moved), w)[0]))
 
     worst = ZERO
     for place, gradient in enumerate(claimed):
@@ -353,16 +359,11 @@ def worst_difference(op, inputs, weights):
         scale = max(map(abs, gradient))
         smallest = min((abs(v) for v in numbers[place] if v), default=mpf(1))
         step = mpf(10) ** -150 * min(smallest, mpf(1))
-        for i, slope in enumerate(gradient):
-            sides = []
-            for sign in (1, -1):
-                moved = [list(x) for x in numbers]
-                moved[place][i] += sign * step
-                sides.append(weighted(moved))
-            got = (sides[0] - sides[1]) / (2 * step)
+        for i, wanted in enumerate(gradient):
+            got = slope(weighted, numbers, place, i, step)
             if scale or got:
                 # Below the smallest subnormal the error counts absolutely.
-                worst = max(worst, abs(got - slope) / max(scale, mpf(10) ** -340))
+                worst = max(worst, abs(got - wanted) / max(scale, mpf(10) ** -340))
     return worst
 
 
